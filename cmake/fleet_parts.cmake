@@ -1,0 +1,58 @@
+# The parts of the library, one for each third-party need. A part is a target fleet::<name>, the same name in the
+# build tree and installed; linking it defines FLEET_HAS_<NAME>, and the umbrella header then includes it too.
+
+find_package(Threads REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(Boost 1.74 REQUIRED)
+find_package(httplib QUIET)
+if(NOT httplib_FOUND)
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)
+  add_library(httplib::httplib ALIAS PkgConfig::httplib)
+endif()
+find_package(dnnl QUIET)
+
+# Warnings of our own code; never handed to users.
+add_library(fleet_warnings INTERFACE)
+target_compile_options(fleet_warnings INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Werror)
+
+function(fleet_part name)
+  cmake_parse_arguments(arg "" "" "FOLDERS;LINK" ${ARGN})
+  add_library(fleet_${name} INTERFACE)
+  add_library(fleet::${name} ALIAS fleet_${name})
+  target_compile_features(fleet_${name} INTERFACE cxx_std_20)
+  target_link_libraries(fleet_${name} INTERFACE ${arg_LINK})
+  target_include_directories(fleet_${name} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+  if(NOT name STREQUAL "fleet")
+    string(TOUPPER ${name} upper)
+    target_compile_definitions(fleet_${name} INTERFACE FLEET_HAS_${upper}=1)
+  endif()
+endfunction()
+
+fleet_part(fleet LINK Threads::Threads ZLIB::ZLIB OpenSSL::Crypto Boost::headers httplib::httplib)
+if(dnnl_FOUND)
+  fleet_part(onednn LINK fleet_fleet DNNL::dnnl)
+  add_library(fleet_nn INTERFACE)
+  add_library(fleet::nn ALIAS fleet_nn)
+  target_link_libraries(fleet_nn INTERFACE fleet_fleet fleet_onednn)
+endif()
+
+if(FLEET_SEPARATE_BODIES)
+  file(GLOB bodies CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/include
+       ${PROJECT_SOURCE_DIR}/include/fleet/*/detail/*_impl.hpp)
+  set(sources)
+  foreach(body IN LISTS bodies)
+    string(REPLACE "/" "." file ${body})
+    file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/bodies/${file}.cpp CONTENT "#include <${body}>\n" @ONLY)
+    list(APPEND sources ${CMAKE_CURRENT_BINARY_DIR}/bodies/${file}.cpp)
+  endforeach()
+  add_library(fleet_bodies STATIC ${sources})
+  target_compile_features(fleet_bodies PUBLIC cxx_std_20)
+  target_include_directories(fleet_bodies PUBLIC ${PROJECT_SOURCE_DIR}/include)
+  target_compile_definitions(fleet_bodies PUBLIC FLEET_SEPARATE_BODIES)
+  target_link_libraries(fleet_bodies PUBLIC Threads::Threads ZLIB::ZLIB OpenSSL::Crypto Boost::headers httplib::httplib
+                        PRIVATE fleet_warnings)
+  target_compile_definitions(fleet_fleet INTERFACE FLEET_SEPARATE_BODIES)
+  target_link_libraries(fleet_fleet INTERFACE fleet_bodies)
+endif()

@@ -1,0 +1,23 @@
+find_package(GTest REQUIRED)
+include(GoogleTest)
+
+# fleet_test(comm/tcp): tests/comm/tcp_test.cpp, a program and its cases. NN: it needs the networks (oneDNN).
+function(fleet_test name)
+  cmake_parse_arguments(arg "NN" "TIMEOUT" "LINK" ${ARGN})
+  if(arg_NN AND NOT TARGET fleet::nn)
+    return()
+  endif()
+  string(REPLACE "/" "_" target ${name})
+  add_executable(${target}_test ${name}_test.cpp)
+  target_include_directories(${target}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${target}_test PRIVATE fleet::fleet fleet_warnings GTest::gtest_main ${arg_LINK})
+  if(arg_NN)
+    target_link_libraries(${target}_test PRIVATE fleet::nn)
+  endif()
+  target_compile_definitions(${target}_test PRIVATE FLEET_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                             FLEET_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  gtest_discover_tests(${target}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${arg_TIMEOUT})
+endfunction()
