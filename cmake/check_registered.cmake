@@ -1,0 +1,17 @@
+# Every tests/<area>/<name>_test.cpp is registered by fleet_test(<area>/<name>), so that no test is forgotten.
+#   listed: the names, with commas between them
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH source)
+string(REPLACE "," ";" listed "${listed}")
+file(GLOB_RECURSE files RELATIVE ${source}/tests ${source}/tests/*_test.cpp)
+set(forgotten "")
+foreach(file IN LISTS files)
+  string(REGEX REPLACE "_test\\.cpp$" "" name ${file})
+  if(NOT name IN_LIST listed)
+    string(APPEND forgotten "  tests/${file}\n")
+  endif()
+endforeach()
+list(LENGTH files count)
+if(forgotten OR count EQUAL 0)
+  message(FATAL_ERROR "${count} test files; not registered by fleet_test in their area's CMakeLists.txt:\n${forgotten}")
+endif()
+message("${count} test files, all registered")
