@@ -18,11 +18,9 @@ inline constexpr std::size_t float_lanes = sizeof(Floats) / sizeof(float);
 /// Replaces each element by its square root, rounded as std::sqrt does.
 [[gnu::always_inline]] inline void take_root(Floats& x) {
 #ifdef __SSE2__
-  __m128 halves[2];
-  std::memcpy(halves, &x, sizeof x);
-  halves[0] = _mm_sqrt_ps(halves[0]);
-  halves[1] = _mm_sqrt_ps(halves[1]);
-  std::memcpy(&x, halves, sizeof x);
+  __m128 const low = _mm_sqrt_ps(__builtin_shufflevector(x, x, 0, 1, 2, 3));
+  __m128 const high = _mm_sqrt_ps(__builtin_shufflevector(x, x, 4, 5, 6, 7));
+  x = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
 #else
   for (std::size_t i = 0; i < float_lanes; ++i) x[i] = std::sqrt(x[i]);
 #endif

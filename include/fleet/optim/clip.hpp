@@ -13,13 +13,11 @@ namespace detail {
 
 /// Adds up squares, in eight sums side by side.
 struct SquareSum {
-  using Halves = float __attribute__((vector_size(16)));
   using Sums = double __attribute__((vector_size(32)));
 
   void operator()(Floats const& x) {
-    Halves halves[2];
-    std::memcpy(halves, &x, sizeof x);
-    auto const low = __builtin_convertvector(halves[0], Sums), high = __builtin_convertvector(halves[1], Sums);
+    Sums const low = __builtin_convertvector(__builtin_shufflevector(x, x, 0, 1, 2, 3), Sums);
+    Sums const high = __builtin_convertvector(__builtin_shufflevector(x, x, 4, 5, 6, 7), Sums);
     sums[0] += low * low;
     sums[1] += high * high;
   }
