@@ -36,9 +36,8 @@ struct AUC {
 
   class State {
    public:
-    explicit State(AUC const& settings) : settings_(settings) {
-      for (auto& buckets : buckets_)
-        buckets.resize(exact() ? 0 : static_cast<std::size_t>(settings.num_thresholds) + 1);
+    State(int num_thresholds, bool logits) : num_thresholds_(num_thresholds), logits_(logits) {
+      for (auto& buckets : buckets_) buckets.resize(exact() ? 0 : static_cast<std::size_t>(num_thresholds) + 1);
     }
 
     void update(std::span<float const> outputs, Shape const& shape, Truth truth) {
