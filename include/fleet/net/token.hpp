@@ -18,6 +18,8 @@ FLEET_BODY Digest sha256(std::string_view bytes);
 FLEET_BODY std::string random_bytes(std::size_t count);
 /// Lower-case hexadecimal digits, two a byte.
 FLEET_BODY std::string hex(std::string_view bytes);
+/// Equality that takes the same time wherever the two differ.
+FLEET_BODY bool same(std::string_view a, std::string_view b);
 
 /// The job's secret. Peers prove to each other that they hold it by an HMAC-SHA256 over what both have said in one
 /// conversation, fresh random bytes of either side among it; the secret itself never leaves the process.
@@ -31,8 +33,11 @@ class Token {
 
   /// The proof over `pieces`, each framed by its length so that they cannot run into each other.
   FLEET_BODY Digest proof(std::initializer_list<std::string_view> pieces) const;
-  /// Whether `claimed` is that proof; takes the same time wherever the two differ.
-  FLEET_BODY bool accepts(std::string_view claimed, std::initializer_list<std::string_view> pieces) const;
+  /// Whether `claimed` is that proof.
+  bool accepts(std::string_view claimed, std::initializer_list<std::string_view> pieces) const {
+    auto const right = proof(pieces);
+    return same(claimed, {right.data(), right.size()});
+  }
 
   /// For handing it to a child process only.
   std::string const& secret() const { return secret_; }
