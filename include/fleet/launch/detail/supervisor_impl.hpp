@@ -1,0 +1,337 @@
+#pragma once
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fleet/core/error.hpp>
+#include <fleet/launch/descendants.hpp>
+#include <fleet/launch/signals.hpp>
+#include <fleet/launch/summary.hpp>
+#include <fleet/launch/supervisor.hpp>
+#include <fleet/launch/time_text.hpp>
+
+namespace fleet::launch {
+namespace detail {
+
+/// Reading stops while more than this waits for a slow console, so that the writers wait instead of our memory growing.
+constexpr std::size_t console_backlog = std::size_t{8} << 20;
+constexpr std::uint64_t signals_tag = ~std::uint64_t{0}, life_line_tag = signals_tag - 1;
+
+inline void watch(Descriptor const& set, int descriptor, std::uint64_t tag) {
+  epoll_event event{.events = EPOLLIN, .data = {.u64 = tag}};
+  if (::epoll_ctl(set.get(), EPOLL_CTL_ADD, descriptor, &event) != 0)
+    throw Error(text("fleetrun: cannot watch a descriptor: ", std::strerror(errno)));
+}
+
+template <class Handle>
+void for_each_event(Descriptor const& set, Handle const& handle) {
+  epoll_event events[64];
+  int const count = ::epoll_wait(set.get(), events, 64, 0);
+  for (int i = 0; i < count; ++i) handle(events[i].data.u64);
+}
+
+inline Descriptor open_log(ProcessSpec const& process) {
+  Descriptor log{::open(process.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)};
+  if (!log)
+    throw ConfigurationError(text("fleetrun: cannot write the log file ", process.log, ": ", std::strerror(errno),
+                                  "; name another folder with --log_dir"));
+  if (::lseek(log.get(), 0, SEEK_END) > 0) {
+    auto const line = text("---- fleetrun: a new run, ", clock_time(std::chrono::system_clock::now()), " ----\n");
+    [[maybe_unused]] auto const written = ::write(log.get(), line.data(), line.size());
+  }
+  return log;
+}
+
+}  // namespace detail
+
+FLEET_BODY Supervisor::Supervisor(ChildSetup setup, Patience patience, Descriptor life_line)
+    : setup_(std::move(setup)), patience_(patience), life_line_(std::move(life_line)) {
+  auto const handled = handled_signals();
+  signals_ = Descriptor{::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK)};
+  events_ = Descriptor{::epoll_create1(EPOLL_CLOEXEC)};
+  sources_ = Descriptor{::epoll_create1(EPOLL_CLOEXEC)};
+  if (!signals_ || !events_ || !sources_)
+    throw Error(text("fleetrun: no descriptor for watching processes: ", std::strerror(errno)));
+  detail::watch(events_, signals_.get(), detail::signals_tag);
+  if (life_line_) detail::watch(events_, life_line_.get(), detail::life_line_tag);
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGTTOU, SIG_IGN);
+}
+
+FLEET_BODY Supervisor::~Supervisor() {
+  kill_all();
+  end_descendants(Deadline::after(patience_.unkillable));
+}
+
+FLEET_BODY void Supervisor::start(ProcessSpec const& spec) {
+  auto& process = processes_.emplace_back();
+  process.spec = spec;
+  try {
+    process.log = detail::open_log(spec);
+    process.child = start_child(setup_, spec);
+  } catch (...) {
+    processes_.pop_back();
+    throw;
+  }
+  auto& ending = process.ending;
+  ending.label = spec.label;
+  ending.host = spec.host;
+  ending.log = spec.log;
+  ending.rank = spec.rank;
+  ending.pid = process.child.pid;
+  auto const index = std::uint64_t{processes_.size() - 1};
+  detail::watch(events_, process.child.handle.get(), index);
+  detail::watch(sources_, process.child.output.get(), 2 * index);
+  detail::watch(sources_, process.child.error.get(), 2 * index + 1);
+}
+
+FLEET_BODY int Supervisor::run() {
+  bool concluded = false;
+  int status = 0;
+  while (true) {
+    if (!concluded && all_finished()) {
+      status = conclude();
+      concluded = true;
+    }
+    if (concluded && console_.waiting() == 0) return status;
+    auto const room = console_.watched();
+    pollfd polled[] = {
+        room[0],
+        room[1],
+        {.fd = events_.get(), .events = POLLIN, .revents = 0},
+        {.fd = console_.waiting() < detail::console_backlog ? sources_.get() : -1, .events = POLLIN, .revents = 0}};
+    ::poll(polled, 4, wait_time());
+    console_.write(std::span<pollfd const, 2>{polled, 2});
+    handle_events();
+    if (polled[3].fd >= 0) handle_streams();
+    handle_time();
+    reap_adopted();
+  }
+}
+
+FLEET_BODY bool Supervisor::all_finished() const {
+  return std::all_of(processes_.begin(), processes_.end(), [](auto const& process) { return process.reaped; });
+}
+
+FLEET_BODY int Supervisor::wait_time() const {
+  auto time = std::chrono::milliseconds{60000};
+  if (phase_ends_) time = std::min(time, phase_ends_->remaining());
+  for (auto const& process : processes_)
+    if (process.drained_by && !process.reaped) time = std::min(time, process.drained_by->remaining());
+  return static_cast<int>(time.count());
+}
+
+FLEET_BODY void Supervisor::handle_events() {
+  // The kernel hands out what has become ready in the order in which it did, so the first ending is the first handled.
+  detail::for_each_event(events_, [&](std::uint64_t tag) {
+    if (tag == detail::signals_tag)
+      handle_signals();
+    else if (tag == detail::life_line_tag)
+      abandon();
+    else
+      handle_end(processes_[tag]);
+  });
+}
+
+FLEET_BODY void Supervisor::handle_streams() {
+  detail::for_each_event(
+      sources_, [&](std::uint64_t tag) { read(processes_[tag / 2], tag % 2 == 0 ? Stream::output : Stream::error); });
+}
+
+FLEET_BODY void Supervisor::handle_signals() {
+  signalfd_siginfo info{};
+  while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    auto const number = static_cast<int>(info.ssi_signo);
+    if (std::find(stop_signals.begin(), stop_signals.end(), number) != stop_signals.end())
+      stop(number);
+    else if (number != SIGCHLD)
+      signal_all(number, false);
+  }
+}
+
+FLEET_BODY void Supervisor::stop(int number) {
+  bool const again = stop_signal_.has_value() || phase_ == Phase::ending;
+  if (!stop_signal_) stop_signal_ = number;
+  if (again || phase_ == Phase::killing) {
+    say(Stream::error, text("fleetrun: ", signal_text(number), " once more: everything is killed"));
+    kill_all();
+    return;
+  }
+  say(Stream::error, text("fleetrun: ", signal_text(number), " goes to all ranks, which have ",
+                          patience_.grace.count() / 1000, " s to end"));
+  signal_all(number, true);
+  phase_ = Phase::ending;
+  phase_ends_ = Deadline::after(patience_.grace);
+}
+
+FLEET_BODY void Supervisor::signal_all(int number, bool asks_to_end) {
+  for (auto& process : processes_) {
+    if (process.reaped) continue;
+    if (asks_to_end && process.alive()) process.ending.told = true;
+    ::kill(-process.child.pid, number);
+    if (asks_to_end) ::kill(-process.child.pid, SIGCONT);
+  }
+}
+
+FLEET_BODY void Supervisor::kill_all() {
+  signal_all(SIGKILL, true);
+  phase_ = Phase::killing;
+  phase_ends_ = Deadline::after(patience_.unkillable);
+}
+
+FLEET_BODY void Supervisor::abandon() {
+  kill_all();
+  end_descendants(Deadline::after(patience_.unkillable));
+  ::_exit(128 + SIGKILL);
+}
+
+FLEET_BODY void Supervisor::handle_end(Process& process) {
+  siginfo_t info{};
+  // The process stays a zombie until `finish`, so that its number, and that of its group, cannot be given away.
+  if (::waitid(P_PIDFD, static_cast<id_t>(process.child.handle.get()), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+      info.si_pid == 0)
+    return;
+  process.child.handle.reset();
+  process.drained_by = Deadline::after(patience_.drain);
+  auto& ending = process.ending;
+  ending.by_signal = info.si_code != CLD_EXITED;
+  ending.code = info.si_status;
+  ending.order = ended_++;
+  ending.at = std::chrono::system_clock::now();
+  ending.after = std::chrono::steady_clock::now() - started_;
+  if (!ending.failed() || ending.told || phase_ != Phase::running) return;
+  phase_ = Phase::settling;
+  phase_ends_ = Deadline::after(patience_.settle);
+  if (processes_.size() > 1)
+    say(Stream::error,
+        text("fleetrun: ", ending.label, " failed with ", ending_text(ending), "; the others are told to end"));
+}
+
+FLEET_BODY void Supervisor::handle_time() {
+  for (auto& process : processes_)
+    if (process.drained_by && !process.reaped &&
+        (process.drained_by->passed() || (!process.child.output && !process.child.error)))
+      finish(process);
+  if (!phase_ends_ || !phase_ends_->passed()) return;
+  phase_ends_.reset();
+  switch (phase_) {
+    case Phase::running:
+      break;
+    case Phase::settling:
+      signal_all(SIGTERM, true);
+      phase_ = Phase::ending;
+      phase_ends_ = Deadline::after(patience_.grace);
+      break;
+    case Phase::ending:
+      kill_all();
+      break;
+    case Phase::killing:
+      for (auto& process : processes_)
+        if (process.alive()) {
+          say(Stream::error, text("fleetrun: ", process.spec.label, " (process ", process.child.pid,
+                                  ") does not end although it was killed; it is left behind"));
+          process.drained_by = Deadline::after(std::chrono::milliseconds{0});
+          process.ending.by_signal = true;
+          process.ending.code = SIGKILL;
+          process.reaped = true;
+        }
+  }
+}
+
+FLEET_BODY void Supervisor::read(Process& process, Stream stream) {
+  char piece[65536];
+  auto& descriptor = process.descriptor(stream);
+  auto const count = ::read(descriptor.get(), piece, sizeof piece);
+  if (count > 0) {
+    pass_on(process, stream, {piece, static_cast<std::size_t>(count)});
+  } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
+    pass_on(process, stream, {});
+    descriptor.reset();
+  }
+}
+
+/// An empty piece is the end of the stream.
+FLEET_BODY void Supervisor::pass_on(Process& process, Stream stream, std::string_view piece) {
+  auto& tail = stream == Stream::output ? process.ending.output : process.ending.error;
+  auto const prefix = "[" + process.spec.label + "] ";
+  std::string logged;
+  auto const on_line = [&](std::string_view line) {
+    console_.add(stream, prefix, line);
+    tail.add(line);
+    logged += line;
+    logged += '\n';
+  };
+  auto& lines = process.lines[stream == Stream::output ? 0 : 1];
+  if (piece.empty())
+    lines.finish(on_line);
+  else
+    lines.feed(piece, on_line);
+  write_log(process, logged);
+}
+
+FLEET_BODY void Supervisor::write_log(Process& process, std::string const& lines) {
+  for (std::size_t written = 0; process.log && written < lines.size();) {
+    auto const count = ::write(process.log.get(), lines.data() + written, lines.size() - written);
+    if (count >= 0) {
+      written += static_cast<std::size_t>(count);
+    } else if (errno != EINTR) {
+      say(Stream::error, text("fleetrun: the log file ", process.spec.log, " ends here: ", std::strerror(errno)));
+      process.log.reset();
+    }
+  }
+}
+
+FLEET_BODY void Supervisor::finish(Process& process) {
+  ::kill(-process.child.pid, SIGKILL);
+  for (auto const stream : {Stream::output, Stream::error}) {
+    auto& descriptor = process.descriptor(stream);
+    // What a pipe can hold, and no more: somebody out of reach may still write.
+    for (int pieces = 0; descriptor && pieces < 16; ++pieces) read(process, stream);
+    if (descriptor) pass_on(process, stream, {});
+    descriptor.reset();
+  }
+  ::waitpid(process.child.pid, nullptr, 0);
+  process.reaped = true;
+  process.log.reset();
+}
+
+FLEET_BODY void Supervisor::reap_adopted() {
+  while (true) {
+    siginfo_t info{};
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
+    if (std::any_of(processes_.begin(), processes_.end(),
+                    [&](auto const& process) { return !process.reaped && process.child.pid == info.si_pid; }))
+      return;
+    ::waitpid(info.si_pid, nullptr, 0);
+  }
+}
+
+FLEET_BODY int Supervisor::conclude() {
+  if (!end_descendants(Deadline::after(patience_.unkillable)))
+    say(Stream::error, "fleetrun: a process that a rank started does not end although it was killed");
+  std::vector<Ending> endings;
+  for (auto const& process : processes_) endings.push_back(process.ending);
+  if (auto const cause = first_cause(endings)) {
+    say(Stream::error, failure_summary(endings, *cause));
+    return endings[*cause].status();
+  }
+  if (!stop_signal_) return 0;
+  say(Stream::error, stop_summary(endings, *stop_signal_));
+  return 128 + *stop_signal_;
+}
+
+}  // namespace fleet::launch
