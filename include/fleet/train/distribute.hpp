@@ -1,10 +1,17 @@
 #pragma once
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
+#include <fleet/nn/executor.hpp>
 #include <fleet/train/trainer.hpp>
 
 namespace fleet {
+
+struct NetworkOptions {
+  std::uint64_t seed = 1;  ///< of the first values and of dropout; the same on every worker
+};
+
 namespace detail {
 
 template <class>
@@ -55,6 +62,25 @@ template <class M, class O>
   requires(!detail::is_strategy<O>)
 auto distribute(Job& job, M&& model, O optimizer) {
   return detail::make_trainer(job, std::forward<M>(model), std::move(optimizer), Strategy<>{});
+}
+
+/// Compiles a network and its loss for the engine that is linked (fleet::nn), and trains it on all workers together.
+/// The network is only described by its argument; the trained parameters belong to the trainer.
+template <class Network, class Loss, class O, class... Ps>
+auto distribute(Job& job, Network const& network, Loss const& loss, O optimizer, Strategy<Ps...> const& strategy,
+                NetworkOptions const& options = {}) {
+  using Executor = nn::Executor<Network, Loss>;
+  constexpr bool compiled = requires { sizeof(Executor); };
+  static_assert(compiled,
+                "fleet: a network needs an engine that computes it. Link fleet::nn (find_package(fleet COMPONENTS nn)).");
+  if constexpr (compiled)
+    return detail::make_trainer(job, Executor(network, loss, {.seed = options.seed, .rank = job.worker_index()}),
+                                std::move(optimizer), strategy);
+}
+template <class Network, class Loss, class O>
+  requires(!detail::is_strategy<O>)
+auto distribute(Job& job, Network const& network, Loss const& loss, O optimizer, NetworkOptions const& options = {}) {
+  return distribute(job, network, loss, std::move(optimizer), Strategy<>{}, options);
 }
 
 }  // namespace fleet

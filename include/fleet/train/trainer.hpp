@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,7 +15,10 @@
 #include <fleet/strategy/join.hpp>
 #include <fleet/strategy/pipeline.hpp>
 #include <fleet/train/agreement.hpp>
+#include <fleet/train/fit.hpp>
 #include <fleet/train/model.hpp>
+#include <fleet/train/report.hpp>
+#include <fleet/train/saving.hpp>
 #include <fleet/train/step_result.hpp>
 #include <fleet/train/updater.hpp>
 
@@ -28,6 +32,7 @@ template <class M, class O, class S>
 class Trainer {
  public:
   using Model = std::remove_reference_t<M>;
+  using Optimizer = O;
 
   Trainer(Job& job, M&& model, O optimizer, S const& strategy)
       : job_(&job),
@@ -39,6 +44,7 @@ class Trainer {
         pipeline_(strategy, Setup{parameters_, job.communicator(), notes_}, optimizer),
         active_(parameters_.size()) {
     agree_on_parameters(parameters_, workers());
+    note_what_does_not_apply();
     step_.gradients_agree_ = !S::replaces_reduction;
     if (workers().size() == 1) return;
     if constexpr (!S::replaces_reduction)
@@ -87,7 +93,6 @@ class Trainer {
   StepResult skip_update(std::string reason = "the caller skips it") {
     expect(Stage::update, "skip_update");
     step_.skip(std::move(reason));
-    window_used_.assign(window_used_.size(), 0);
     return close();
   }
 
@@ -139,6 +144,42 @@ class Trainer {
   /// Under Join::stop_at_shortest: whether a worker has run out, so that no more steps are applied.
   bool finished() const { return finished_; }
 
+  /// One metric of the model's outputs over all samples of a loader, each sample once over all workers; the same value
+  /// on every worker. `predict(batch)` gives outputs of shape [n, ...]; by default the model's own.
+  template <class Loader, class Metric>
+  double evaluate(Loader const& loader, Metric const& metric) {
+    return evaluate(loader, metric, [this](auto const& batch) { return model_.predict(batch); });
+  }
+  template <class Loader, class Metric, class Predict>
+  double evaluate(Loader const& loader, Metric const& metric, Predict&& predict) {
+    expect(Stage::backward, "evaluate");
+    auto state = metric.start();
+    for (auto const& batch : loader.each_once()) {
+      auto const output = predict(batch);
+      state.update(output.values, output.shape, batch);
+    }
+    state.reduce(workers());
+    return state.value();
+  }
+
+  /// Trains on `options.epochs` epochs of a loader; see fit.hpp.
+  template <class Loader>
+  FitResult fit(Loader& loader, FitOptions const& options) { return fleet::fit(*this, loader, options); }
+
+  /// Saves all that is needed to go on bit for bit: parameters, optimizer, policies, counters, and whatever else is
+  /// given, such as the loader in the middle of an epoch. Every worker calls it; see checkpoint.hpp.
+  template <class... Extras>
+  void save(std::filesystem::path const& path, Extras&... extras) { save_trainer(*this, path, extras...); }
+  /// Loads what `save` saved, with the same extras. Throws CheckpointError on every worker and changes nothing if the
+  /// set is damaged, or of another model, strategy or number of workers.
+  template <class... Extras>
+  void load(std::filesystem::path const& path, Extras&... extras) { load_trainer(*this, path, extras...); }
+  /// Loads the parameters alone, whatever optimizer, strategy and number of workers saved them.
+  void load_parameters(std::filesystem::path const& path) { load_trainer_parameters(*this, path); }
+
+  /// What was composed, on what it runs, and what does not apply here and why; for people.
+  std::string report() { return report_of(*this); }
+
   Job& job() const { return *job_; }
   comm::Communicator& workers() const { return job_->communicator(); }
   Model& model() { return model_; }
@@ -153,7 +194,7 @@ class Trainer {
   /// All that training needs to go on bit for bit, in an order that is the same on every worker.
   template <class Archive>
   void archive(Archive& archive) {
-    for (auto& parameter : parameters_) archive("parameters/" + parameter.name, parameter.value);
+    archive_parameters(archive);
     if constexpr (requires { model_.archive(archive); }) model_.archive(archive);
     updater_.archive(archive);
     auto const scope = archive.scope("strategy");
@@ -162,9 +203,26 @@ class Trainer {
     archive("update_index", step_.update_index_);
     archive("window_used", std::span{window_used_});
   }
+  template <class Archive>
+  void archive_parameters(Archive& archive) {
+    for (auto& parameter : parameters_) archive("parameters/" + parameter.name, parameter.value, parameter.shape);
+  }
 
  private:
   enum class Stage : std::uint8_t { backward, synchronize, update };
+
+  void note_what_does_not_apply() {
+    if (workers().size() == 1 && S::template contains<FuseAllReduce>)
+      notes_.emplace_back("FuseAllReduce does nothing: a single worker has nothing to reduce");
+    if (workers().size() == 1 && S::template contains<Join>)
+      notes_.emplace_back("Join does nothing: a single worker waits for nobody");
+    if constexpr (!Updater<O>::template saves<SaveArchive>)
+      notes_.push_back(type_name<O>() + " has no archive(): its state is not part of checkpoints");
+    pipeline_.for_each([&]<class R>(std::string const& name, R&) {
+      if constexpr (!std::is_empty_v<R> && !requires(R& r, SaveArchive& a) { r.archive(a); } && !requires(R& r) { r.validate(); })
+        notes_.push_back(name + " has no archive(): if it keeps state, that is not part of checkpoints");
+    });
+  }
 
   void expect(Stage stage, char const* call) const {
     if (stage_ != stage)
@@ -238,13 +296,13 @@ class Trainer {
       pipeline_.after_update(step_);
       applied_ = true;
     }
-    window_used_.assign(window_used_.size(), 0);
   }
 
   StepResult close() {
     StepResult result{step_.loss(), applied_, step_.loss_scale(), step_.gradient_norm(), step_.skip_reason()};
     step_.update_index_ += applied_ ? 1 : 0;
     if (!step_.flushing()) ++step_.micro_step_;
+    if (step_.updates()) window_used_.assign(window_used_.size(), 0);
     applied_ = false;
     stage_ = Stage::backward;
     return result;
