@@ -37,9 +37,9 @@ set(owners
   "^(cuda|cublas|curand|thrust/|cub/)"                  "^(device/cuda|nn/cudnn|comm/nccl)/"
   "^cudnn"                                              "^nn/cudnn/"
   "^(torch|ATen|c10)/"                                  "^torch/"
-  "^openssl/"                                           "^(net|job)/"
-  "^zlib"                                               "^(data|net)/"
-  "^nlohmann/"                                          "^(data|train)/"
+  "^openssl/"                                           "^(net|train)/"
+  "^zlib"                                               "^(data|train)/"
+  "^nlohmann/"                                          "^data/"
   "^(CLI|gtest|gmock|benchmark|yaml-cpp)"               "^(none)$")
 
 set(faults "")

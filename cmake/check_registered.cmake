@@ -1,4 +1,5 @@
-# Every tests/<area>/<name>_test.cpp is registered by fleet_test(<area>/<name>), so that no test is forgotten.
+# Every tests/<area>/<name>_test.cpp is registered by fleet_test(<area>/<name>), and every such name has its file, so
+# that no test is forgotten.
 #   listed: the names, with commas between them
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH source)
 string(REPLACE "," ";" listed "${listed}")
@@ -10,8 +11,13 @@ foreach(file IN LISTS files)
     string(APPEND forgotten "  tests/${file}\n")
   endif()
 endforeach()
+foreach(name IN LISTS listed)
+  if(NOT ${name}_test.cpp IN_LIST files)
+    string(APPEND forgotten "  tests/${name}_test.cpp, which does not exist\n")
+  endif()
+endforeach()
 list(LENGTH files count)
 if(forgotten OR count EQUAL 0)
-  message(FATAL_ERROR "${count} test files; not registered by fleet_test in their area's CMakeLists.txt:\n${forgotten}")
+  message(FATAL_ERROR "${count} test files; files and fleet_test(...) do not agree:\n${forgotten}")
 endif()
 message("${count} test files, all registered")
