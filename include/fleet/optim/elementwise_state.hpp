@@ -13,6 +13,7 @@
 #include <fleet/core/aligned.hpp>
 #include <fleet/core/vectorize.hpp>
 #include <fleet/optim/learning_rate.hpp>
+#include <fleet/optim/regularization.hpp>
 #include <fleet/tensor/parameter.hpp>
 
 namespace fleet::optim {
@@ -125,11 +126,11 @@ class ElementwiseState {
 
   /// One pass over `count` elements that begin at parameter `first`.
   void pass(std::size_t first, float const* gradient, float* value, std::size_t count, float factor) {
-    auto body = [factor, l2 = settings_.regularization.l2, l1 = settings_.regularization.l1,
-                 rule = Rule{settings_, rate_, places_[first].updates}](auto const& g, auto& p, auto&... state) {
-      Floats const zero{};
-      Floats regularized = factor * g + l2 * p + (p > zero ? zero + l1 : (p < zero ? zero - l1 : zero));
-      rule(regularized, p, state...);
+    detail::Regularize const regularize{settings_.regularization, factor};
+    Rule const rule{settings_, rate_, places_[first].updates};
+    auto const body = [regularize, rule](auto& g, auto& p, auto&... state) {
+      regularize(g, p);
+      rule(g, p, state...);
     };
     [&]<std::size_t... Slot>(std::index_sequence<Slot...>) {
       for_each_vector(count, body, gradient, value, (state_[Slot].data() + places_[first].offset)...);

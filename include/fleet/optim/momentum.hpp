@@ -1,6 +1,5 @@
 #pragma once
 #include <fleet/optim/elementwise_state.hpp>
-#include <fleet/optim/regularization.hpp>
 
 namespace fleet::optim {
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <fleet/core/vectorize.hpp>
 
 namespace fleet::optim {
 
@@ -23,4 +24,19 @@ struct Regularization {
   constexpr Regularization(L1 decay) : l1(decay.coefficient) {}  // NOLINT(google-explicit-constructor): it is one
 };
 
+namespace detail {
+
+/// What every update does to the gradient first, in its own pass: factor * gradient + what regularisation adds.
+struct Regularize {
+  Regularize(Regularization const& rule, float gradient_factor) : factor(gradient_factor), l2(rule.l2), l1(rule.l1) {}
+
+  void operator()(Floats& gradient, Floats const& value) const {
+    Floats const zero{};
+    gradient = factor * gradient + l2 * value + (value > zero ? zero + l1 : (value < zero ? zero - l1 : zero));
+  }
+
+  float factor, l2, l1;
+};
+
+}  // namespace detail
 }  // namespace fleet::optim
