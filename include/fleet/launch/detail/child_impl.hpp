@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,20 +18,13 @@
 #include <fleet/core/error.hpp>
 #include <fleet/launch/child.hpp>
 #include <fleet/launch/program.hpp>
+#include <fleet/net/system_reason.hpp>
 
 namespace fleet::launch {
 namespace detail {
 
-/// Says which limit stopped the start of a process.
 [[noreturn]] inline void throw_start_error(ProcessSpec const& process, char const* what, int error) {
-  std::string limit;
-  auto const add_limit = [&](auto resource, char const* name) {
-    rlimit value{};
-    if (::getrlimit(resource, &value) == 0) limit = text("; the limit is ", value.rlim_cur, " ", name);
-  };
-  if (error == EMFILE) add_limit(RLIMIT_NOFILE, "open files (ulimit -n): raise it, or start fewer ranks");
-  if (error == EAGAIN) add_limit(RLIMIT_NPROC, "processes (ulimit -u): raise it, or start fewer ranks");
-  throw Error(text("fleetrun: cannot start ", process.label, ": ", what, ": ", std::strerror(error), limit));
+  throw Error(text("fleetrun: cannot start ", process.label, ": ", what, ": ", net::system_reason(error)));
 }
 
 struct Pipe {
