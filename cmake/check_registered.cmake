@@ -1,6 +1,7 @@
 # Every tests/<area>/<name>_test.cpp is registered by fleet_test(<area>/<name>), and every such name has its file, so
 # that no test is forgotten.
 #   listed: the names, with commas between them
+cmake_minimum_required(VERSION 3.25)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH source)
 string(REPLACE "," ";" listed "${listed}")
 file(GLOB_RECURSE files RELATIVE ${source}/tests ${source}/tests/*_test.cpp)
