@@ -4,6 +4,7 @@
 #         this_build     installs the build tree as it is
 #         subdirectory   the project brings fleet in by add_subdirectory
 #   source, build, scratch, generator, compiler, config, separate_bodies, with_nn
+cmake_minimum_required(VERSION 3.25)
 
 function(run)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
