@@ -164,6 +164,8 @@ TEST(Checkpoint, NeverReplacesWhatIsNotACheckpoint) {
   EXPECT_TRUE(tells(save("set"), "set.previous holds something else"));
   EXPECT_EQ(entries(folder.path()), (std::vector<std::string>{"set.previous", "thesis"}));
   EXPECT_EQ(read_file(folder.path("thesis/chapter")), "one");
+  for (auto const* nowhere : {"", "/"})
+    EXPECT_TRUE(tells(message_of<CheckpointError>([&] { save_step(nullptr, nowhere, 1); }), "name a folder"));
   std::filesystem::create_directory(folder.path("empty"));
   save_step(nullptr, folder.path("empty/"), 1);
   EXPECT_EQ(load_step(nullptr, folder.path("empty/")), 1);

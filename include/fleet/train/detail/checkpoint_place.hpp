@@ -19,9 +19,9 @@ struct CheckpointPlace {
   std::filesystem::path path, previous;
 
   explicit CheckpointPlace(std::filesystem::path const& given) {
-    auto const clean = std::filesystem::weakly_canonical(std::filesystem::absolute(given));
-    path = clean.has_filename() ? clean : clean.parent_path();
-    if (given.empty() || !path.has_filename())
+    if (!given.empty()) path = std::filesystem::weakly_canonical(std::filesystem::absolute(given));
+    if (!path.has_filename()) path = path.parent_path();
+    if (!path.has_filename())
       throw CheckpointError(text("fleet: \"", given.string(), "\" cannot be a checkpoint; name a folder for it"));
     previous = path;
     previous += ".previous";
