@@ -1,7 +1,6 @@
 #pragma once
 #include <algorithm>
 #include <cstring>
-#include <fleet/nn/onednn/detail/elementwise.hpp>
 #include <fleet/nn/onednn/detail/lowering.hpp>
 
 namespace fleet::nn::onednn::detail {

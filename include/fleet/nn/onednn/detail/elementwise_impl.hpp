@@ -1,7 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <fleet/core/vectorize.hpp>
-#include <fleet/nn/onednn/detail/elementwise.hpp>
+#include <fleet/nn/onednn/detail/lowering.hpp>
 #include <type_traits>
 
 namespace fleet::nn::onednn::detail {

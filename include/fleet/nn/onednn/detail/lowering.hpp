@@ -111,15 +111,26 @@ std::vector<Value> lower_fork(Lowering&, Value const& value, std::size_t readers
 /// Ends the forward pass: the mean loss, and the gradient of the value.
 void lower_loss(Lowering&, LossFunction const& loss, Value const& value, Shape const& shape);
 
+/// gradient *= f'(x), told from result = f(x).
+void activation_backward(Activation activation, float const* result, float* gradient, std::size_t count);
+/// The same for rows, while their sum is taken: sums[c] = sum over the rows of the new gradient; `sums` may be null.
+void activation_backward(Activation activation, float const* result, float* gradient, float* sums, std::size_t rows,
+                         std::size_t columns);
+
+/// Compiles the graph for a batch shape: for training with the loss behind it, else without (no loss given).
+std::unique_ptr<Plan> compile(Graph const& graph, LossFunction const* loss, Shape const& input,
+                              std::span<Parameter const> parameters, dnnl::engine const& engine);
+
 }  // namespace fleet::nn::onednn::detail
 
 #ifndef FLEET_SEPARATE_BODIES
-#include <fleet/nn/onednn/detail/conv2d_impl.hpp>     // IWYU pragma: export
-#include <fleet/nn/onednn/detail/dropout_impl.hpp>    // IWYU pragma: export
-#include <fleet/nn/onednn/detail/linear_impl.hpp>     // IWYU pragma: export
-#include <fleet/nn/onednn/detail/loss_impl.hpp>       // IWYU pragma: export
-#include <fleet/nn/onednn/detail/lowering_impl.hpp>   // IWYU pragma: export
-#include <fleet/nn/onednn/detail/pool2d_impl.hpp>     // IWYU pragma: export
-#include <fleet/nn/onednn/detail/shape_ops_impl.hpp>  // IWYU pragma: export
-#include <fleet/nn/onednn/detail/softmax_impl.hpp>    // IWYU pragma: export
+#include <fleet/nn/onednn/detail/conv2d_impl.hpp>       // IWYU pragma: export
+#include <fleet/nn/onednn/detail/dropout_impl.hpp>      // IWYU pragma: export
+#include <fleet/nn/onednn/detail/elementwise_impl.hpp>  // IWYU pragma: export
+#include <fleet/nn/onednn/detail/linear_impl.hpp>       // IWYU pragma: export
+#include <fleet/nn/onednn/detail/loss_impl.hpp>         // IWYU pragma: export
+#include <fleet/nn/onednn/detail/lowering_impl.hpp>     // IWYU pragma: export
+#include <fleet/nn/onednn/detail/pool2d_impl.hpp>       // IWYU pragma: export
+#include <fleet/nn/onednn/detail/shape_ops_impl.hpp>    // IWYU pragma: export
+#include <fleet/nn/onednn/detail/softmax_impl.hpp>      // IWYU pragma: export
 #endif

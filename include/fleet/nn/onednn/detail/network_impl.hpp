@@ -1,7 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <fleet/core/aligned.hpp>
-#include <fleet/nn/onednn/detail/plan.hpp>
+#include <fleet/nn/onednn/detail/lowering.hpp>
 #include <fleet/nn/onednn/network.hpp>
 
 namespace fleet::nn::onednn {

@@ -27,12 +27,4 @@ struct Plan {
   std::byte* arena = nullptr;  ///< what the buffers are bound to
 };
 
-/// Compiles the graph for a batch shape: for training with the loss behind it, else without (no loss given).
-std::unique_ptr<Plan> compile(Graph const& graph, LossFunction const* loss, Shape const& input,
-                              std::span<Parameter const> parameters, dnnl::engine const& engine);
-
 }  // namespace fleet::nn::onednn::detail
-
-#ifndef FLEET_SEPARATE_BODIES
-#include <fleet/nn/onednn/detail/lowering_impl.hpp>  // IWYU pragma: export
-#endif

@@ -1,6 +1,5 @@
 #pragma once
 #include <algorithm>
-#include <fleet/nn/onednn/detail/elementwise.hpp>
 #include <fleet/nn/onednn/detail/lowering.hpp>
 
 namespace fleet::nn::onednn::detail {
