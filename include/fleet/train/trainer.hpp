@@ -37,7 +37,7 @@ class Trainer {
   Trainer(Job& job, M&& model, O optimizer, S const& strategy)
       : job_(&job),
         model_(std::forward<M>(model)),
-        parameters_(std::begin(model_.parameters()), std::end(model_.parameters())),
+        parameters_(parameters_of(model_)),
         step_(parameters_, job.communicator()),
         strategy_(strategy),
         updater_(optimizer, parameters_),
@@ -222,6 +222,11 @@ class Trainer {
       if constexpr (!std::is_empty_v<R> && !requires(R& r, SaveArchive& a) { r.archive(a); } && !requires(R& r) { r.validate(); })
         notes_.push_back(name + " has no archive(): if it keeps state, that is not part of checkpoints");
     });
+  }
+
+  static std::vector<Parameter> parameters_of(Model& model) {
+    auto&& range = model.parameters();
+    return {std::begin(range), std::end(range)};
   }
 
   void expect(Stage stage, char const* call) const {
