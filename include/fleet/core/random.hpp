@@ -29,7 +29,8 @@ class Random {
   constexpr Random split(Words... words) const {
     Random other = *this;
     other.position_ = 0;
-    ((other.key_ = mix(other.key_ ^ mix(static_cast<std::uint64_t>(words)))), ...);
+    // The key is mixed once more than the word, so that the two do not stand for one another: (1, 2) is not (2, 1).
+    ((other.key_ = mix(mix(other.key_) ^ mix(static_cast<std::uint64_t>(words)))), ...);
     return other;
   }
 

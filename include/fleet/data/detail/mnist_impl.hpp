@@ -140,7 +140,8 @@ FLEET_BODY TensorDataset digits_of(std::string const& images_path, std::string c
 /// The path of a file that may also have .gz after its name; empty if there is none.
 FLEET_BODY std::string find_packed(std::string const& folder, std::string const& name) {
   struct stat status {};
-  for (auto const& path : {folder + "/" + name, folder + "/" + name + ".gz"})
+  auto const base = folder + (folder.ends_with('/') ? "" : "/") + name;
+  for (auto const& path : {base, base + ".gz"})
     if (stat(path.c_str(), &status) == 0) return path;
   return {};
 }

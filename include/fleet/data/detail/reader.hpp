@@ -23,7 +23,7 @@ struct Pass {
   std::size_t share;  ///< items of this rank
   std::size_t batch_size;
   std::size_t first, end;  ///< numbers of the first batch and of the one after the last
-  std::uint64_t epoch;
+  std::uint64_t epoch = 0;
 };
 
 /// Starts a thread; throws Error, with the limit that forbids it, where the system has no more.
