@@ -97,13 +97,6 @@ TEST_F(Init, RanksOfOneHostMeetByFile) {
   EXPECT_FALSE(std::filesystem::exists(folder.path("private/meeting"))) << "removed once all have met";
 }
 
-TEST_F(Init, TheFirstWorkerOpensTheStore) {
-  Role base;
-  base.store = "127.0.0.1:" + std::to_string(30000 + ::getpid() % 2000);
-  base.token = "secret";
-  EXPECT_EQ(fork_ranks(roles(2, base), sums_of_ranks), (std::vector<int>{0, 0}));
-}
-
 TEST_F(Init, ALaunchersStoreServes) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
@@ -125,6 +118,24 @@ TEST_F(Init, ALaunchersStoreServes) {
   EXPECT_EQ(fork_ranks(all, sums_of_ranks), (std::vector<int>{0, 0}));
   ::kill(holder, SIGKILL);
   ::waitpid(holder, nullptr, 0);
+}
+
+Role role_from_my_cluster(int task, int tasks) {
+  Role role;
+  role.index = task;
+  role.worker_num = tasks;
+  role.store = std::getenv("MY_CLUSTER_HEAD");    // "host:port", an address of the first worker's host
+  role.token = std::getenv("MY_CLUSTER_SECRET");  // the same on all workers, known to nobody else
+  role.source = "my cluster";
+  return role;
+}
+
+TEST_F(Init, TakesARoleOfTheUsersOwn) {
+  auto const head = "127.0.0.1:" + std::to_string(28000 + ::getpid() % 2000);
+  ::setenv("MY_CLUSTER_HEAD", head.c_str(), 1);
+  ::setenv("MY_CLUSTER_SECRET", "secret", 1);
+  EXPECT_EQ(fork_ranks({role_from_my_cluster(0, 2), role_from_my_cluster(1, 2)}, sums_of_ranks),
+            (std::vector<int>{0, 0}));
 }
 
 TEST_F(Init, ReadsTheEnvironmentOfEveryLauncher) {
