@@ -56,6 +56,12 @@ template <class P>
   requires requires { P::replaces_reduction; }
 constexpr bool replaces_reduction<P> = P::replaces_reduction;
 
+template <class P>
+constexpr bool parameters_differ = false;
+template <class P>
+  requires requires { P::parameters_differ; }
+constexpr bool parameters_differ<P> = P::parameters_differ;
+
 template <class P> struct kind_of { using type = P; };
 template <class P>
   requires requires { typename P::kind; }

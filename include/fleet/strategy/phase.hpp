@@ -12,6 +12,7 @@ enum class Phase : std::uint8_t {
   compress,    ///< what is sent in place of the gradient
   reduce,      ///< the reduction over the workers
   unscale,     ///< finite check, loss scale
+  sparsify,    ///< a part of the gradient is sent in its place, once it is known to be finite
   clip,        ///< limits on the gradient
   update,      ///< wrappers of the optimizer
   exchange,    ///< averages of parameters, parameter servers

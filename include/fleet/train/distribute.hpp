@@ -19,18 +19,22 @@ constexpr bool is_strategy = false;
 template <class... Ps>
 constexpr bool is_strategy<Strategy<Ps...>> = true;
 
-/// The rules that policies hold about the optimizer: nested templates `with<Optimizer>` of static_asserts.
-template <class P, class O>
+/// The rules that policies hold about the optimizer: nested templates of static_asserts, `with<Optimizer>`, or
+/// `with_among<Optimizer, Policies...>` where it depends on the company.
+template <class P, class O, class... Ps>
 constexpr bool fits_optimizer = true;
-template <class P, class O>
+template <class P, class O, class... Ps>
   requires requires { typename P::template with<O>; }
-constexpr bool fits_optimizer<P, O> = sizeof(typename P::template with<O>) > 0;
+constexpr bool fits_optimizer<P, O, Ps...> = sizeof(typename P::template with<O>) > 0;
+template <class P, class O, class... Ps>
+  requires requires { typename P::template with_among<O, Ps...>; }
+constexpr bool fits_optimizer<P, O, Ps...> = sizeof(typename P::template with_among<O, Ps...>) > 0;
 
 template <class S, class O>
 struct RulesHold;
 template <class... Ps, class O>
 struct RulesHold<Strategy<Ps...>, O> {
-  static_assert((fits_optimizer<Ps, O> && ... && true));
+  static_assert((fits_optimizer<Ps, O, Ps...> && ... && true));
 };
 
 template <class Model>

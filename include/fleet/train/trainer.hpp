@@ -79,6 +79,7 @@ class Trainer {
     stage_ = Stage::update;
     if (!step_.updates()) return;
     if (agreement_ && !S::replaces_reduction) reduce(true);
+    else if (agreement_ && !S::parameters_differ) agreement_->exchange(window_used_, true);
     std::copy(window_used_.begin(), window_used_.end(), step_.used_.begin());
   }
 
