@@ -39,6 +39,12 @@ TEST(Mnist, ReadsTheFilesOfAFolder) {
   EXPECT_EQ(train.inputs[5 * 28 + 20], 166.0f / 255);
 }
 
+TEST(Mnist, ReadsTheDigitsOfTheExamples) {
+  auto const digits = load_mnist(FLEET_SOURCE_DIR "/examples/data/digits/");
+  EXPECT_EQ(digits.train.size(), 24000u);
+  EXPECT_EQ(digits.test.size(), 1000u);
+}
+
 TEST(Mnist, ReadsTheSameFromJson) {
   auto const idx = load_mnist(files + "/digits"), json = load_mnist(files + "/json");
   for (auto part : {&fleet::data::Digits::train, &fleet::data::Digits::test}) {
