@@ -1,7 +1,6 @@
 #pragma once
 #include <concepts>
 #include <memory>
-#include <ranges>
 #include <span>
 #include <string>
 #include <utility>
@@ -64,16 +63,12 @@ class AnyLayerOf final : public AnyLayer {
   explicit AnyLayerOf(L layer) : layer_(std::move(layer)) {}
   Shape output_shape(Shape const& input) override { return layer_.output_shape(input); }
   std::vector<ParameterSpec> parameters() override {
-    if constexpr (requires {
-                    { *std::ranges::begin(layer_.parameters()) } -> std::convertible_to<ParameterSpec>;
-                  }) {
-      auto&& specs = layer_.parameters();
-      return {std::ranges::begin(specs), std::ranges::end(specs)};
+    if constexpr (requires { layer_.parameters(); }) {
+      static_assert(std::convertible_to<decltype(layer_.parameters()), std::vector<ParameterSpec>>,
+                    "fleet: parameters() of a layer of your own gives something else. Return "
+                    "std::vector<fleet::nn::ParameterSpec>.");
+      return layer_.parameters();
     } else {
-      static_assert(
-          !requires { layer_.parameters(); },
-          "fleet: parameters() of a layer of your own gives something else. Return "
-          "std::vector<fleet::nn::ParameterSpec>.");
       return {};
     }
   }
