@@ -2,10 +2,7 @@
 #include <sys/types.h>
 
 #include <chrono>
-#include <csignal>
 #include <cstring>
-#include <optional>
-#include <span>
 #include <string>
 
 #include <fleet/core/text.hpp>

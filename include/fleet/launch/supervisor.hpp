@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,9 +12,8 @@
 #include <fleet/launch/child.hpp>
 #include <fleet/launch/console.hpp>
 #include <fleet/launch/descriptor.hpp>
-#include <fleet/launch/ending.hpp>
-#include <fleet/launch/line_splitter.hpp>
 #include <fleet/launch/plan.hpp>
+#include <fleet/launch/watched.hpp>
 
 namespace fleet::launch {
 
@@ -38,37 +36,21 @@ class Supervisor {
   Supervisor& operator=(Supervisor const&) = delete;
 
   void say(Stream stream, std::string_view line) { console_.add(stream, {}, line); }
-  /// Throws what `start_child` throws, or Error where the log file cannot be opened.
-  void start(ProcessSpec const& process);
+  /// Opens all log files, then starts all processes. Throws ConfigurationError for a file that cannot be written, and
+  /// what `start_child` throws.
+  void start(std::vector<ProcessSpec> const& processes);
   /// Returns the status to exit with, when all have ended and everything is printed, the summary last.
   int run();
 
  private:
   enum class Phase : std::uint8_t { running, settling, ending, killing };
 
-  struct Process {
-    ProcessSpec spec;
-    Child child;
-    LineSplitter lines[2];
-    Descriptor log;
-    Ending ending;
-    std::optional<Deadline> drained_by;  ///< set once the process itself has ended
-    bool reaped = false;
-
-    bool alive() const { return !drained_by; }
-    Descriptor& descriptor(Stream stream) { return stream == Stream::output ? child.output : child.error; }
-  };
-
   int wait_time() const;
   void handle_events();
   void handle_streams();
   void handle_signals();
-  void handle_end(Process& process);
+  void handle_end(Watched& process);
   void handle_time();
-  void read(Process& process, Stream stream);
-  void pass_on(Process& process, Stream stream, std::string_view piece);
-  void write_log(Process& process, std::string const& lines);
-  void finish(Process& process);
   void reap_adopted();
   void signal_all(int number, bool asks_to_end);
   void stop(int number);
@@ -80,8 +62,8 @@ class Supervisor {
   ChildSetup setup_;
   Patience patience_;
   Descriptor life_line_, signals_, events_, sources_;
-  std::deque<Process> processes_;
   Console console_;
+  std::deque<Watched> processes_;
   Phase phase_ = Phase::running;
   std::optional<Deadline> phase_ends_;
   std::optional<int> stop_signal_;

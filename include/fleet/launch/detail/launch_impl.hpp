@@ -69,7 +69,7 @@ inline int supervise(Plan plan, ChildSetup setup, Patience patience, Descriptor 
   auto const store = open_store(plan);
   Supervisor supervisor{std::move(setup), patience, std::move(life_line)};
   for (auto const& line : environment_table(plan.processes.front())) supervisor.say(Stream::output, line);
-  for (auto const& process : plan.processes) supervisor.start(process);
+  supervisor.start(plan.processes);
   return supervisor.run();
 }
 

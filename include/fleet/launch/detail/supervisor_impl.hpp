@@ -1,5 +1,4 @@
 #pragma once
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -11,7 +10,6 @@
 #include <csignal>
 #include <cstdint>
 #include <cstring>
-#include <ctime>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,7 +20,6 @@
 #include <fleet/launch/signals.hpp>
 #include <fleet/launch/summary.hpp>
 #include <fleet/launch/supervisor.hpp>
-#include <fleet/launch/time_text.hpp>
 
 namespace fleet::launch {
 namespace detail {
@@ -42,18 +39,6 @@ void for_each_event(Descriptor const& set, Handle const& handle) {
   epoll_event events[64];
   int const count = ::epoll_wait(set.get(), events, 64, 0);
   for (int i = 0; i < count; ++i) handle(events[i].data.u64);
-}
-
-inline Descriptor open_log(ProcessSpec const& process) {
-  Descriptor log{::open(process.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)};
-  if (!log)
-    throw ConfigurationError(text("fleetrun: cannot write the log file ", process.log, ": ", std::strerror(errno),
-                                  "; name another folder with --log_dir"));
-  if (::lseek(log.get(), 0, SEEK_END) > 0) {
-    auto const line = text("---- fleetrun: a new run, ", clock_time(std::chrono::system_clock::now()), " ----\n");
-    [[maybe_unused]] auto const written = ::write(log.get(), line.data(), line.size());
-  }
-  return log;
 }
 
 }  // namespace detail
@@ -77,26 +62,16 @@ FLEET_BODY Supervisor::~Supervisor() {
   end_descendants(Deadline::after(patience_.unkillable));
 }
 
-FLEET_BODY void Supervisor::start(ProcessSpec const& spec) {
-  auto& process = processes_.emplace_back();
-  process.spec = spec;
-  try {
-    process.log = detail::open_log(spec);
-    process.child = start_child(setup_, spec);
-  } catch (...) {
-    processes_.pop_back();
-    throw;
+FLEET_BODY void Supervisor::start(std::vector<ProcessSpec> const& processes) {
+  for (auto const& process : processes) processes_.emplace_back(process, console_);
+  std::uint64_t index = 0;
+  for (auto& process : processes_) {
+    process.start(setup_);
+    detail::watch(events_, process.child().handle.get(), index);
+    detail::watch(sources_, process.child().output.get(), 2 * index);
+    detail::watch(sources_, process.child().error.get(), 2 * index + 1);
+    ++index;
   }
-  auto& ending = process.ending;
-  ending.label = spec.label;
-  ending.host = spec.host;
-  ending.log = spec.log;
-  ending.rank = spec.rank;
-  ending.pid = process.child.pid;
-  auto const index = std::uint64_t{processes_.size() - 1};
-  detail::watch(events_, process.child.handle.get(), index);
-  detail::watch(sources_, process.child.output.get(), 2 * index);
-  detail::watch(sources_, process.child.error.get(), 2 * index + 1);
 }
 
 FLEET_BODY int Supervisor::run() {
@@ -124,14 +99,14 @@ FLEET_BODY int Supervisor::run() {
 }
 
 FLEET_BODY bool Supervisor::all_finished() const {
-  return std::all_of(processes_.begin(), processes_.end(), [](auto const& process) { return process.reaped; });
+  return std::all_of(processes_.begin(), processes_.end(), [](auto const& process) { return process.finished(); });
 }
 
 FLEET_BODY int Supervisor::wait_time() const {
   auto time = std::chrono::milliseconds{60000};
   if (phase_ends_) time = std::min(time, phase_ends_->remaining());
   for (auto const& process : processes_)
-    if (process.drained_by && !process.reaped) time = std::min(time, process.drained_by->remaining());
+    if (process.drained_by() && !process.finished()) time = std::min(time, process.drained_by()->remaining());
   return static_cast<int>(time.count());
 }
 
@@ -149,7 +124,7 @@ FLEET_BODY void Supervisor::handle_events() {
 
 FLEET_BODY void Supervisor::handle_streams() {
   detail::for_each_event(
-      sources_, [&](std::uint64_t tag) { read(processes_[tag / 2], tag % 2 == 0 ? Stream::output : Stream::error); });
+      sources_, [&](std::uint64_t tag) { processes_[tag / 2].read(tag % 2 == 0 ? Stream::output : Stream::error); });
 }
 
 FLEET_BODY void Supervisor::handle_signals() {
@@ -179,12 +154,7 @@ FLEET_BODY void Supervisor::stop(int number) {
 }
 
 FLEET_BODY void Supervisor::signal_all(int number, bool asks_to_end) {
-  for (auto& process : processes_) {
-    if (process.reaped) continue;
-    if (asks_to_end && process.alive()) process.ending.told = true;
-    ::kill(-process.child.pid, number);
-    if (asks_to_end) ::kill(-process.child.pid, SIGCONT);
-  }
+  for (auto& process : processes_) process.send(number, asks_to_end);
 }
 
 FLEET_BODY void Supervisor::kill_all() {
@@ -199,20 +169,10 @@ FLEET_BODY void Supervisor::abandon() {
   ::_exit(128 + SIGKILL);
 }
 
-FLEET_BODY void Supervisor::handle_end(Process& process) {
-  siginfo_t info{};
-  // The process stays a zombie until `finish`, so that its number, and that of its group, cannot be given away.
-  if (::waitid(P_PIDFD, static_cast<id_t>(process.child.handle.get()), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-      info.si_pid == 0)
-    return;
-  process.child.handle.reset();
-  process.drained_by = Deadline::after(patience_.drain);
-  auto& ending = process.ending;
-  ending.by_signal = info.si_code != CLD_EXITED;
-  ending.code = info.si_status;
-  ending.order = ended_++;
-  ending.at = std::chrono::system_clock::now();
-  ending.after = std::chrono::steady_clock::now() - started_;
+FLEET_BODY void Supervisor::handle_end(Watched& process) {
+  if (!process.note_end(ended_, started_, patience_.drain)) return;
+  ++ended_;
+  auto const& ending = process.ending();
   if (!ending.failed() || ending.told || phase_ != Phase::running) return;
   phase_ = Phase::settling;
   phase_ends_ = Deadline::after(patience_.settle);
@@ -223,9 +183,7 @@ FLEET_BODY void Supervisor::handle_end(Process& process) {
 
 FLEET_BODY void Supervisor::handle_time() {
   for (auto& process : processes_)
-    if (process.drained_by && !process.reaped &&
-        (process.drained_by->passed() || (!process.child.output && !process.child.error)))
-      finish(process);
+    if (process.drained() && !process.finished()) process.finish();
   if (!phase_ends_ || !phase_ends_->passed()) return;
   phase_ends_.reset();
   switch (phase_) {
@@ -241,72 +199,8 @@ FLEET_BODY void Supervisor::handle_time() {
       break;
     case Phase::killing:
       for (auto& process : processes_)
-        if (process.alive()) {
-          say(Stream::error, text("fleetrun: ", process.spec.label, " (process ", process.child.pid,
-                                  ") does not end although it was killed; it is left behind"));
-          process.drained_by = Deadline::after(std::chrono::milliseconds{0});
-          process.ending.by_signal = true;
-          process.ending.code = SIGKILL;
-          process.reaped = true;
-        }
+        if (process.running()) process.give_up();
   }
-}
-
-FLEET_BODY void Supervisor::read(Process& process, Stream stream) {
-  char piece[65536];
-  auto& descriptor = process.descriptor(stream);
-  auto const count = ::read(descriptor.get(), piece, sizeof piece);
-  if (count > 0) {
-    pass_on(process, stream, {piece, static_cast<std::size_t>(count)});
-  } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
-    pass_on(process, stream, {});
-    descriptor.reset();
-  }
-}
-
-/// An empty piece is the end of the stream.
-FLEET_BODY void Supervisor::pass_on(Process& process, Stream stream, std::string_view piece) {
-  auto& tail = stream == Stream::output ? process.ending.output : process.ending.error;
-  auto const prefix = "[" + process.spec.label + "] ";
-  std::string logged;
-  auto const on_line = [&](std::string_view line) {
-    console_.add(stream, prefix, line);
-    tail.add(line);
-    logged += line;
-    logged += '\n';
-  };
-  auto& lines = process.lines[stream == Stream::output ? 0 : 1];
-  if (piece.empty())
-    lines.finish(on_line);
-  else
-    lines.feed(piece, on_line);
-  write_log(process, logged);
-}
-
-FLEET_BODY void Supervisor::write_log(Process& process, std::string const& lines) {
-  for (std::size_t written = 0; process.log && written < lines.size();) {
-    auto const count = ::write(process.log.get(), lines.data() + written, lines.size() - written);
-    if (count >= 0) {
-      written += static_cast<std::size_t>(count);
-    } else if (errno != EINTR) {
-      say(Stream::error, text("fleetrun: the log file ", process.spec.log, " ends here: ", std::strerror(errno)));
-      process.log.reset();
-    }
-  }
-}
-
-FLEET_BODY void Supervisor::finish(Process& process) {
-  ::kill(-process.child.pid, SIGKILL);
-  for (auto const stream : {Stream::output, Stream::error}) {
-    auto& descriptor = process.descriptor(stream);
-    // What a pipe can hold, and no more: somebody out of reach may still write.
-    for (int pieces = 0; descriptor && pieces < 16; ++pieces) read(process, stream);
-    if (descriptor) pass_on(process, stream, {});
-    descriptor.reset();
-  }
-  ::waitpid(process.child.pid, nullptr, 0);
-  process.reaped = true;
-  process.log.reset();
 }
 
 FLEET_BODY void Supervisor::reap_adopted() {
@@ -314,7 +208,7 @@ FLEET_BODY void Supervisor::reap_adopted() {
     siginfo_t info{};
     if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
     if (std::any_of(processes_.begin(), processes_.end(),
-                    [&](auto const& process) { return !process.reaped && process.child.pid == info.si_pid; }))
+                    [&](auto const& process) { return !process.finished() && process.pid() == info.si_pid; }))
       return;
     ::waitpid(info.si_pid, nullptr, 0);
   }
@@ -324,7 +218,7 @@ FLEET_BODY int Supervisor::conclude() {
   if (!end_descendants(Deadline::after(patience_.unkillable)))
     say(Stream::error, "fleetrun: a process that a rank started does not end although it was killed");
   std::vector<Ending> endings;
-  for (auto const& process : processes_) endings.push_back(process.ending);
+  for (auto const& process : processes_) endings.push_back(process.ending());
   if (auto const cause = first_cause(endings)) {
     say(Stream::error, failure_summary(endings, *cause));
     return endings[*cause].status();
