@@ -81,14 +81,19 @@ std::vector<Trace> trace(int workers, Optimizer const& optimizer, Strategy const
 template <class Optimizer, class Strategy>
 void policy_laws(Optimizer const& optimizer, Strategy const& strategy, Laws laws = {}) {
   SCOPED_TRACE(strategy.text());
-  if (laws.alone_is_plain) EXPECT_EQ(trace(1, optimizer, strategy, laws), trace(1, optimizer, fleet::Strategy{}, laws));
+  if (laws.alone_is_plain) {
+    EXPECT_EQ(trace(1, optimizer, strategy, laws), trace(1, optimizer, fleet::Strategy{}, laws));
+  }
   for (int workers : {1, 2, 3}) {
     SCOPED_TRACE(workers);
     auto const ranks = trace(workers, optimizer, strategy, laws);
     EXPECT_EQ(trace(workers, optimizer, strategy, laws), ranks) << "two runs agree to the bit";
     for (auto const& rank : ranks) {
-      if (laws.equal_every_step) EXPECT_EQ(rank, ranks[0]) << "all workers hold the same bytes";
-      else EXPECT_EQ(rank.back(), ranks[0].back()) << "all workers hold the same bytes after an exchange";
+      if (laws.equal_every_step) {
+        EXPECT_EQ(rank, ranks[0]) << "all workers hold the same bytes";
+      } else {
+        EXPECT_EQ(rank.back(), ranks[0].back()) << "all workers hold the same bytes after an exchange";
+      }
     }
     for (int resume_at : {5, 6})
       EXPECT_EQ(trace(workers, optimizer, strategy, laws, resume_at), ranks)

@@ -12,7 +12,7 @@ struct Model {
   Model(std::vector<std::size_t> const& sizes, std::vector<std::string> names_ = {}) : names(std::move(names_)) {
     for (std::size_t i = 0; i < sizes.size(); ++i) data.emplace_back(sizes[i]);
     for (std::size_t i = 0; i < sizes.size(); ++i)
-      parameters.emplace_back(names.empty() ? "p" + std::to_string(i) : names[i], data[i], data[i]);
+      parameters.emplace_back(names.empty() ? fleet::text("p", i) : names[i], data[i], data[i]);
   }
 };
 
@@ -43,7 +43,7 @@ TEST(BucketPlan, LeavesOutWhatIsEmptyOrKeptByModelParallelism) {
   Model model{{2, 0, 2}};
   model.parameters[0].distributed = true;
   EXPECT_EQ(plan_buckets(model.parameters, {}), (Buckets{{2}}));
-  EXPECT_TRUE(plan_buckets({}, {}).empty());
+  EXPECT_TRUE(fleet::plan_buckets({}, {}).empty());
 }
 
 }  // namespace

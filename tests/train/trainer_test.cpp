@@ -109,7 +109,7 @@ TEST(Trainer, PairsGradientsByNameInAnyOrderOfReadiness) {
   test::run_workers(2, [](fleet::Job& job) {
     std::size_t const count = 50;
     test::Replay model{std::vector<std::string>(count), std::vector<std::vector<float>>(count, {0, 0})};
-    for (std::size_t i = 0; i < count; ++i) model.names[i] = "p" + std::to_string(i);
+    for (std::size_t i = 0; i < count; ++i) model.names[i] = fleet::text("p", i);
     struct Shuffled {
       test::Replay& replay;
       fleet::Random random;

@@ -71,7 +71,7 @@ struct GradientMerge {
     template <class Archive>
     void archive(Archive& archive) {
       archive("length", length_);
-      for (std::size_t i = 0; i < sums_.size(); ++i) archive("sum/" + std::to_string(i), std::span<float>{sums_[i]});
+      for (std::size_t i = 0; i < sums_.size(); ++i) archive(text("sum/", i), std::span<float>{sums_[i]});
     }
 
    private:
