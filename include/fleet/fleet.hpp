@@ -71,6 +71,7 @@
 #include <fleet/optim/adam.hpp>
 #include <fleet/optim/clip.hpp>
 #include <fleet/optim/elementwise_state.hpp>
+#include <fleet/optim/fwd.hpp>
 #include <fleet/optim/learning_rate.hpp>
 #include <fleet/optim/momentum.hpp>
 #include <fleet/optim/optimizer.hpp>
@@ -102,9 +103,12 @@
 #include <fleet/metrics/metric.hpp>
 #include <fleet/metrics/regression.hpp>
 #include <fleet/metrics/totals.hpp>
+#include <fleet/strategy/adaptive_local_sgd.hpp>
 #include <fleet/strategy/bucket_plan.hpp>
 #include <fleet/strategy/clip_gradient_norm.hpp>
 #include <fleet/strategy/clip_gradient_value.hpp>
+#include <fleet/strategy/corrected_momentum.hpp>
+#include <fleet/strategy/dgc.hpp>
 #include <fleet/strategy/excluded_names.hpp>
 #include <fleet/strategy/fuse_all_reduce.hpp>
 #include <fleet/strategy/fwd.hpp>
@@ -114,11 +118,16 @@
 #include <fleet/strategy/join.hpp>
 #include <fleet/strategy/lamb.hpp>
 #include <fleet/strategy/lars.hpp>
+#include <fleet/strategy/local_sgd.hpp>
+#include <fleet/strategy/local_training.hpp>
+#include <fleet/strategy/parameter_average.hpp>
 #include <fleet/strategy/phase.hpp>
 #include <fleet/strategy/pipeline.hpp>
 #include <fleet/strategy/refused.hpp>
+#include <fleet/strategy/span_sum.hpp>
 #include <fleet/strategy/step.hpp>
 #include <fleet/strategy/strategy.hpp>
+#include <fleet/strategy/top_k.hpp>
 #include <fleet/train/agreement.hpp>
 #include <fleet/train/archive.hpp>
 #include <fleet/train/checkpoint.hpp>
@@ -151,6 +160,7 @@
 #include <fleet/launch/table.hpp>
 #include <fleet/launch/tail.hpp>
 #include <fleet/launch/time_text.hpp>
+#include <fleet/launch/watched.hpp>
 
 #ifdef FLEET_HAS_ONEDNN
 #include <fleet/nn/onednn/compat.hpp>
