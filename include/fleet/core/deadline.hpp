@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <chrono>
+#include <compare>
 
 namespace fleet {
 
@@ -18,6 +19,8 @@ class Deadline {
   std::chrono::milliseconds remaining() const {
     return std::max(std::chrono::milliseconds{0}, std::chrono::ceil<std::chrono::milliseconds>(at_ - Clock::now()));
   }
+
+  friend auto operator<=>(Deadline, Deadline) = default;
 
  private:
   Clock::time_point at_;

@@ -29,7 +29,7 @@ struct Options {
   std::string advertise{};
   std::chrono::milliseconds connect_timeout = std::chrono::minutes{5};
   std::chrono::milliseconds timeout = std::chrono::minutes{5};  ///< of every call; Communicator::set_timeout
-  std::size_t piece_bytes = std::size_t{256} << 10;              ///< the most that one frame carries
+  std::size_t piece_bytes = std::size_t{256} << 10;             ///< the most that one frame carries
   CheckLevel checks = CheckLevel::light;
 };
 
