@@ -41,7 +41,7 @@ TEST(Mnist, ReadsTheFilesOfAFolder) {
 
 TEST(Mnist, ReadsTheDigitsOfTheExamples) {
   auto const digits = load_mnist(FLEET_SOURCE_DIR "/examples/data/digits/");
-  EXPECT_EQ(digits.train.size(), 24000u);
+  EXPECT_EQ(digits.train.size(), 30000u);
   EXPECT_EQ(digits.test.size(), 1000u);
 }
 
