@@ -99,7 +99,7 @@ TEST(Reader, LeavesNoThreadAndNoDescriptor) {
   setrlimit(RLIMIT_AS, &limit);
   try {
     (void)loader.begin();
-  } catch (fleet::Error const& error) {
+  } catch (fleet::ConfigurationError const& error) {
     std::fputs(error.what(), stderr);
     std::_Exit(7);
   }

@@ -26,7 +26,8 @@ struct Pass {
   std::uint64_t epoch = 0;
 };
 
-/// Starts a thread; throws Error, with the limit that forbids it, where the system has no more.
+/// Starts a thread that takes no signals. Throws ConfigurationError, with the limit that forbids it, where the system
+/// has none to give.
 FLEET_BODY std::thread start_reader(std::function<void()> body);
 
 /// The batches of one pass, filled ahead by a thread into a ring of `prefetch + 1` batches that are used again and
