@@ -7,10 +7,12 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <fleet/comm/local/local.hpp>
 #include <fleet/comm/tcp/tcp.hpp>
+#include <fleet/core/deadline.hpp>
 #include <fleet/core/error.hpp>
 #include <fleet/core/log.hpp>
 #include <fleet/job/environment.hpp>
@@ -75,6 +77,21 @@ inline void open_store(Membership& membership, Role& role) {
   role.token = meeting.token;
 }
 
+/// After a rendezvous that failed: the others learn from the store what was wrong, so the one who holds it waits for
+/// them a moment.
+inline void leave_store(Membership const& membership, net::StoreClient const& client, int workers) {
+  if (membership.store) {
+    auto const deadline = Deadline::after(std::chrono::seconds{2});
+    while (membership.store->finished(client.scope()) + 1 < static_cast<std::size_t>(workers) && !deadline.passed())
+      std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    return;
+  }
+  try {
+    client.done(Deadline::after(std::chrono::seconds{1}));
+  } catch (TransportError const&) {  // the store is gone already
+  }
+}
+
 /// Where this worker listens: the interface asked for, at the port that its endpoint names.
 inline std::string bind_address(Role const& role) {
   std::string const own =
@@ -103,16 +120,22 @@ inline std::shared_ptr<comm::Communicator> join_workers(Role& role) {
     role.store = meeting.store;
     role.token = meeting.token;
   }
-  membership->workers = comm::tcp::connect({
-      .rank = role.index,
-      .size = role.worker_num,
-      .store = net::StoreClient{role.store, role.token, role.job_id.empty() ? "fleet" : role.job_id},
-      .job_id = role.job_id,
-      .token = role.token,
-      .bind = bind_address(role),
-      .connect_timeout = role.timeout,
-      .timeout = role.timeout,
-  });
+  net::StoreClient const client{role.store, role.token, role.job_id.empty() ? "fleet" : role.job_id};
+  try {
+    membership->workers = comm::tcp::connect({
+        .rank = role.index,
+        .size = role.worker_num,
+        .store = client,
+        .job_id = role.job_id,
+        .token = role.token,
+        .bind = bind_address(role),
+        .connect_timeout = role.timeout,
+        .timeout = role.timeout,
+    });
+  } catch (...) {
+    leave_store(*membership, client, role.worker_num);
+    throw;
+  }
   if (by_file) end_meeting(role.meeting_file);
   return {membership, membership->workers.get()};
 }
