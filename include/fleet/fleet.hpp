@@ -107,9 +107,7 @@
 #include <fleet/strategy/bucket_plan.hpp>
 #include <fleet/strategy/clip_gradient_norm.hpp>
 #include <fleet/strategy/clip_gradient_value.hpp>
-#include <fleet/strategy/corrected_momentum.hpp>
 #include <fleet/strategy/dgc.hpp>
-#include <fleet/strategy/excluded_names.hpp>
 #include <fleet/strategy/fuse_all_reduce.hpp>
 #include <fleet/strategy/fwd.hpp>
 #include <fleet/strategy/gradient_merge.hpp>
@@ -119,7 +117,6 @@
 #include <fleet/strategy/lamb.hpp>
 #include <fleet/strategy/lars.hpp>
 #include <fleet/strategy/local_sgd.hpp>
-#include <fleet/strategy/local_training.hpp>
 #include <fleet/strategy/parameter_average.hpp>
 #include <fleet/strategy/phase.hpp>
 #include <fleet/strategy/pipeline.hpp>

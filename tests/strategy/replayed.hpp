@@ -34,7 +34,7 @@ std::vector<float> saved(Trainer& trainer, std::string const& name) {
   for (auto const& piece : archive.pieces()) {
     if (piece.name != name) continue;
     std::vector<float> floats(piece.bytes.size() / sizeof(float));
-    std::memcpy(floats.data(), piece.bytes.data(), piece.bytes.size());
+    if (!floats.empty()) std::memcpy(floats.data(), piece.bytes.data(), piece.bytes.size());
     return floats;
   }
   ADD_FAILURE() << "nothing is saved as " << name;

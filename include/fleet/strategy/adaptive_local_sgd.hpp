@@ -6,7 +6,7 @@
 #include <fleet/core/error.hpp>
 #include <fleet/optim/optimizer.hpp>
 #include <fleet/strategy/hooks.hpp>
-#include <fleet/strategy/local_training.hpp>
+#include <fleet/strategy/detail/local_training.hpp>
 #include <fleet/strategy/parameter_average.hpp>
 
 namespace fleet {

@@ -14,7 +14,7 @@
 #include <fleet/core/error.hpp>
 #include <fleet/optim/clip.hpp>
 #include <fleet/optim/momentum.hpp>
-#include <fleet/strategy/corrected_momentum.hpp>
+#include <fleet/strategy/detail/corrected_momentum.hpp>
 #include <fleet/strategy/fwd.hpp>
 #include <fleet/strategy/hooks.hpp>
 #include <fleet/strategy/span_sum.hpp>

@@ -10,7 +10,7 @@
 #include <fleet/core/error.hpp>
 #include <fleet/optim/adam.hpp>
 #include <fleet/optim/clip.hpp>
-#include <fleet/strategy/excluded_names.hpp>
+#include <fleet/strategy/detail/excluded_names.hpp>
 #include <fleet/strategy/fwd.hpp>
 #include <fleet/strategy/hooks.hpp>
 
