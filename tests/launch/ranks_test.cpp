@@ -63,7 +63,7 @@ TEST_F(Ranks, FindEachOther) {
 }
 
 TEST_F(Ranks, OfTwoJobsAtOnceDoNotMeet) {
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < 20; ++i) {
     auto const one = start(2, {"sum"}), other = start(3, {"sum"});
     EXPECT_EQ(one->wait(), 0) << one->printed();
     EXPECT_EQ(other->wait(), 0) << other->printed();
