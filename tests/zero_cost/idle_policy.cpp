@@ -5,6 +5,6 @@ struct Idle {
   void after_update(fleet::Step const&) {}
 };
 
-[[gnu::flatten]] float one_step(fleet::Trainer<Model&, fleet::optim::SGD, fleet::Strategy<Idle>>& trainer) {
+[[gnu::flatten]] float one_step(fleet::TrainingStep<Model&, fleet::optim::SGD, fleet::Strategy<Idle>>& trainer) {
   return trainer.step(1.0f).loss;
 }

@@ -83,7 +83,7 @@ class Step {
 
  private:
   template <class, class, class>
-  friend class Trainer;
+  friend class TrainingStep;
 
   void restart() {
     updates_ = true;

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <string>
 
 #include <fleet/core/error.hpp>
@@ -43,15 +42,6 @@ struct FitPosition {
   }
 };
 
-/// Whether a set lies at `path`, as the first worker sees it.
-template <class Trainer>
-bool checkpoint_exists(Trainer& trainer, std::filesystem::path const& path) {
-  std::uint8_t found = 0;
-  if (trainer.job().is_first_worker()) found = std::filesystem::exists(path) || std::filesystem::exists(path.string() + ".previous");
-  trainer.workers().broadcast(std::span{&found, 1}, 0);
-  return found != 0;
-}
-
 }  // namespace detail
 
 /// Trains on `options.epochs` epochs of this worker's share of a loader. Every worker calls it alike; only the first
@@ -64,7 +54,7 @@ FitResult fit(Trainer& trainer, Loader& loader, FitOptions const& options) {
   FitResult result;
   detail::FitPosition position;
   bool const saves = !options.checkpoint.empty();
-  if (saves && detail::checkpoint_exists(trainer, options.checkpoint))
+  if (saves && trainer.has_saved(options.checkpoint))
     trainer.load(options.checkpoint, loader, position);
 
   std::optional<Progress> progress;

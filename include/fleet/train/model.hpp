@@ -3,6 +3,7 @@
 #include <iterator>
 #include <ranges>
 #include <utility>
+#include <vector>
 
 #include <fleet/tensor/backward.hpp>
 #include <fleet/tensor/parameter.hpp>
@@ -56,6 +57,13 @@ float forward_backward(M& model, Batch const& batch, [[maybe_unused]] LossScale 
   else if constexpr (detail::takes_ready<M, Batch>) return model.forward_backward(batch, ready);
   else if constexpr (detail::takes_scale<M, Batch>) return model.forward_backward(batch, scale);
   else return model.forward_backward(batch);
+}
+
+/// The model's parameters, asked for once.
+template <has_parameters M>
+std::vector<Parameter> parameters_of(M& model) {
+  auto&& range = model.parameters();
+  return {std::begin(range), std::end(range)};
 }
 
 }  // namespace fleet

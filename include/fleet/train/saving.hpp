@@ -1,6 +1,8 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <tuple>
 
@@ -68,6 +70,16 @@ void save_trainer(Trainer& trainer, std::filesystem::path const& path, Extras&..
   SaveArchive archive;
   saved.archive(archive);
   save_checkpoint(&trainer.workers(), path, {.step = trainer.updates(), .model = detail::describe_model(trainer)}, archive);
+}
+
+/// Whether a set lies at `path` as the first worker sees it, who reads it; the same on every worker.
+template <class Trainer>
+bool trainer_has_saved(Trainer& trainer, std::filesystem::path const& path) {
+  std::uint8_t found = 0;
+  if (trainer.workers().rank() == 0)
+    found = std::filesystem::exists(path) || std::filesystem::exists(path.string() + ".previous");
+  trainer.workers().broadcast(std::span{&found, 1}, 0);
+  return found != 0;
 }
 
 template <class Trainer, class... Extras>
