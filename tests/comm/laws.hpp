@@ -17,6 +17,8 @@
 #include <fleet/core/dtype.hpp>
 #include <fleet/core/error.hpp>
 
+#include "support/require.hpp"
+
 /// What every engine owes to its callers. A suite instantiates them with a function that runs ranks.
 namespace test {
 
@@ -30,11 +32,6 @@ struct Runner {
   std::function<void(int size, RankMain const&)> run;
   int size;
 };
-
-/// Lets a test throw on the thread of a rank, where gtest's fatal assertions do not end the test.
-inline void require(bool good, std::string_view what) {
-  if (!good) throw std::runtime_error(std::string{what});
-}
 
 template <class T>
 T element(int rank, std::size_t index, std::uint32_t seed) {

@@ -15,8 +15,8 @@ namespace test {
 
 /// What became of a process: what its function returned or threw, how it ended, and when.
 struct Outcome {
-  std::string text;  ///< what the function returned; "error: ..." where it threw
-  int status = 0;    ///< as waitpid tells it
+  std::string text;    ///< what the function returned; "error: ..." where it threw
+  int status = 0;      ///< as waitpid tells it
   double seconds = 0;  ///< from `go` to its end
 
   bool killed_by(int signal) const { return WIFSIGNALED(status) && WTERMSIG(status) == signal; }

@@ -21,8 +21,8 @@ template <ReduceOp op, class Vector>
 [[gnu::always_inline]] inline void combine(Vector& a, Vector const& b) {
   if constexpr (op == ReduceOp::sum) a += b;
   if constexpr (op == ReduceOp::prod) a *= b;
-  if constexpr (op == ReduceOp::max) a = (a < b) | (b != b) ? b : a;
-  if constexpr (op == ReduceOp::min) a = (b < a) | (b != b) ? b : a;
+  if constexpr (op == ReduceOp::max) a = ((a < b) | (b != b)) ? b : a;
+  if constexpr (op == ReduceOp::min) a = ((b < a) | (b != b)) ? b : a;
 }
 
 template <class T, ReduceOp op>

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fleet/comm/tcp/detail/control.hpp>
@@ -86,6 +87,8 @@ class TcpTransport final : public Transport {
   FLEET_BODY void flush(Link& link);
   FLEET_BODY void tell_all(ControlHeader const& header, std::string_view text);
 
+  /// Ends the call as another rank's notice says.
+  [[noreturn]] FLEET_BODY void pass_on_failure();
   [[noreturn]] FLEET_BODY void lost(int other, int error);
   [[noreturn]] FLEET_BODY void mismatch(int other, Frame const& theirs);
   [[noreturn]] FLEET_BODY void refused(int by, std::string const& why);
@@ -98,8 +101,9 @@ class TcpTransport final : public Transport {
   int wake_ = -1;
   std::atomic<bool> interrupted_ = false;
   bool failed_ = false;
-  std::map<std::uint64_t, std::string> refused_;  // by this rank
-  std::mutex control_mutex_;                      // of what goes out on the control connections, and of refused_
+  std::optional<std::pair<ControlHeader, std::string>> later_failure_;  // another rank's, not thrown here yet
+  std::map<std::uint64_t, std::string> refused_;                        // by this rank
+  std::mutex control_mutex_;  // of what goes out on the control connections, and of refused_
 
   // Of the call under way.
   Frame call_{};

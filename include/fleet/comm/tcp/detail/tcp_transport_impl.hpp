@@ -70,6 +70,7 @@ FLEET_BODY void TcpTransport::begin(Frame const& call, Deadline deadline, bool e
   idle_since_ = {};
   started_ = Clock::now();
   if (started_ - listened_ > detail::listen_interval) poll(-1, -1, 0);
+  if (later_failure_) pass_on_failure();
   if (call.kind == FrameKind::message) return;
   for (int other = 0; other < size(); ++other) {
     if (other == rank()) continue;
@@ -354,8 +355,10 @@ FLEET_BODY void TcpTransport::heed(int from, ControlHeader const& header, std::s
       other.left = true;
       return;
     case Notice::failed:
-      failed_ = true;  // the others have been told
-      end_call(header.cause, header.guilty == rank() ? header.partner : header.guilty, words);
+      // A later call failed. This one may still end well: whoever has gone further has sent what belongs to it.
+      later_failure_ = {header, words};
+      if (!in_call_ || call_.kind == FrameKind::message || header.call.number <= call_.number) pass_on_failure();
+      return;
     case Notice::refused:
       other.refused[header.call.number] = words;
       if (in_call_ && call_.kind != FrameKind::message && call_.number == header.call.number) refused(from, words);
@@ -439,6 +442,13 @@ FLEET_BODY void TcpTransport::fail(TransportError::Cause cause, int guilty, int 
   end_call(cause, guilty == rank() ? partner : guilty, reason);
 }
 
+FLEET_BODY void TcpTransport::pass_on_failure() {
+  auto const& [header, words] = *later_failure_;
+  // Those who see this rank go shall know the reason, even where it has not reached them yet.
+  if (!std::exchange(failed_, true)) tell_all(header, words);
+  end_call(header.cause, header.guilty == rank() ? header.partner : header.guilty, words);
+}
+
 FLEET_BODY void TcpTransport::lost(int other, int error) {
   // A notice that says why may be under way on the control connections.
   auto const until = Deadline::after(std::chrono::milliseconds{300});
@@ -446,6 +456,7 @@ FLEET_BODY void TcpTransport::lost(int other, int error) {
     if (one != rank()) listen(one);
   while (link(other).control_open && !link(other).left && !until.passed())
     poll(-1, -1, static_cast<int>(until.remaining().count()));
+  if (later_failure_) pass_on_failure();
   if (link(other).left)
     fail(TransportError::Cause::left, other, rank(),
          text(name(other), " has left the group, while others still need it"));
