@@ -46,10 +46,12 @@
 #include <fleet/comm/reduce.hpp>
 #include <fleet/comm/ring.hpp>
 #include <fleet/comm/scatter.hpp>
+#include <fleet/comm/strided.hpp>
 #include <fleet/comm/transport.hpp>
 #include <fleet/comm/tree.hpp>
 #include <fleet/comm/work.hpp>
 #include <fleet/comm/local/local.hpp>
+#include <fleet/comm/shm/shm.hpp>
 #include <fleet/comm/tcp/tcp.hpp>
 #include <fleet/nn/activation.hpp>
 #include <fleet/nn/batch_view.hpp>
@@ -131,11 +133,13 @@
 #include <fleet/train/distribute.hpp>
 #include <fleet/train/fit.hpp>
 #include <fleet/train/model.hpp>
+#include <fleet/train/notes.hpp>
 #include <fleet/train/progress.hpp>
 #include <fleet/train/report.hpp>
 #include <fleet/train/saving.hpp>
 #include <fleet/train/step_result.hpp>
 #include <fleet/train/trainer.hpp>
+#include <fleet/train/training_step.hpp>
 #include <fleet/train/updater.hpp>
 #include <fleet/launch/child.hpp>
 #include <fleet/launch/console.hpp>
