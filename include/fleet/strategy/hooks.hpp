@@ -62,6 +62,13 @@ template <class P>
   requires requires { P::parameters_differ; }
 constexpr bool parameters_differ<P> = P::parameters_differ;
 
+/// Policies that carry out the whole update themselves and never call `next`: the optimizer then keeps no state.
+template <class P>
+constexpr bool replaces_update = false;
+template <class P>
+  requires requires { P::replaces_update; }
+constexpr bool replaces_update<P> = P::replaces_update;
+
 template <class P> struct kind_of { using type = P; };
 template <class P>
   requires requires { typename P::kind; }

@@ -26,6 +26,7 @@ struct LAMB {
   std::vector<std::string> exclude{};  ///< a tensor whose name contains one of these has no decay; its ratio stays
 
   static constexpr Phase phase = Phase::update;
+  static constexpr bool replaces_update = true;
 
   void validate() const {
     if (!(weight_decay >= 0))

@@ -28,6 +28,7 @@ struct LARS {
       exclude{};  ///< a tensor whose name contains one of these has no decay and no rate of its own
 
   static constexpr Phase phase = Phase::update;
+  static constexpr bool replaces_update = true;
 
   void validate() const {
     if (!(coefficient > 0))

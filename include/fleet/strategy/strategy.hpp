@@ -51,6 +51,7 @@ class Strategy : detail::Admitted<Ps...> {
   template <class P>
   static constexpr bool contains = (same_kind<P, Ps> || ...);
   static constexpr bool replaces_reduction = (detail::replaces_reduction<Ps> || ...);
+  static constexpr bool replaces_update = (detail::replaces_update<Ps> || ...);
   /// Whether workers train apart for some steps, each on its own parameters.
   static constexpr bool parameters_differ = (detail::parameters_differ<Ps> || ...);
 

@@ -36,7 +36,7 @@ class TrainingStep {
         parameters_(parameters_of(model_)),
         step_(parameters_, job.communicator()),
         strategy_(strategy),
-        updater_(optimizer, parameters_),
+        updater_(optimizer, S::replaces_update ? std::span<Parameter const>{} : parameters_),
         pipeline_(strategy, Setup{parameters_, job.communicator(), notes_}, optimizer),
         active_(parameters_.size()) {
     agree_on_parameters(parameters_, workers());
