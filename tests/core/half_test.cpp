@@ -31,7 +31,8 @@ void check(test::Json const& type) {
 }
 
 TEST(Half, ConvertsAsTheGoldenFileSays) {
-  for (auto const& type : test::golden("half_conversions.json").at("types"))
+  auto const file = test::golden("half_conversions.json");
+  for (auto const& type : file.at("types"))
     type.at("type") == "float16" ? check<fleet::float16>(type) : check<fleet::bfloat16>(type);
 }
 

@@ -57,7 +57,8 @@ Items joined(Batches const& batches) {
 }
 
 TEST(DataLoader, MakesAsManyBatchesAsTheGoldenFileSays) {
-  for (auto const& right : test::golden("sampler.json").at("batches")) {
+  auto const file = test::golden("sampler.json");
+  for (auto const& right : file.at("batches")) {
     Numbers const numbers{right.at("items").get<std::size_t>()};
     int const ranks = right.at("ranks").get<int>();
     auto const batch_size = right.at("batch_size").get<std::int64_t>();

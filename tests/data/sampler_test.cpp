@@ -43,7 +43,8 @@ Items order_of(std::vector<Items> const& shares) {
 }
 
 TEST(Sampler, TrainsAsTheGoldenFileSays) {
-  for (auto const& right : test::golden("sampler.json").at("training")) {
+  auto const file = test::golden("sampler.json");
+  for (auto const& right : file.at("training")) {
     auto const items = right.at("items").get<std::size_t>();
     int const ranks = right.at("ranks").get<int>();
     auto const plain = deal(items, ranks, false, 0, 0, true);
@@ -65,7 +66,8 @@ TEST(Sampler, TrainsAsTheGoldenFileSays) {
 }
 
 TEST(Sampler, EvaluatesAsTheGoldenFileSays) {
-  for (auto const& right : test::golden("sampler.json").at("evaluation")) {
+  auto const file = test::golden("sampler.json");
+  for (auto const& right : file.at("evaluation")) {
     auto const items = right.at("items").get<std::size_t>();
     auto const shares = deal(items, right.at("ranks").get<int>(), false, 0, 0, false);
     EXPECT_EQ(shares, right.at("shares_without_shuffle").get<std::vector<Items>>()) << right;
