@@ -32,7 +32,7 @@ struct TextOfOperation {
 inline void require(bool good, std::string const& layer, Operation const& operation, std::string_view setting,
                     std::string const& value, std::string_view range) {
   if (good) return;
-  throw ConfigurationError(fleet::text("fleet: layer ", layer, " (", text(operation), ") has ", setting, " ", value,
+  throw ConfigurationError(fleet::text("fleet: layer ", layer, ", ", text(operation), ", has ", setting, " ", value,
                                        "; it must be ", range));
 }
 

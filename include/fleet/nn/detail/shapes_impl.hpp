@@ -16,11 +16,10 @@ class ShapeOfOperation {
     if (input_.axes() < 2) refuse(fleet::text("[batch, ", layer.in_features, "]"), "give it one row a sample");
     auto const features = input_[input_.axes() - 1];
     if (features != layer.in_features) {
-      auto const fits = fleet::text("make it Linear{", features, ", ", layer.out_features, "}");
+      if (static_cast<std::int64_t>(input_.row()) == layer.in_features)
+        refuse(Shape{input_[0], layer.in_features}.text(), "put a Flatten{} before it");
       refuse(with_last(layer.in_features).text(),
-             input_.axes() > 2 && static_cast<std::int64_t>(input_.row()) == layer.in_features
-                 ? "put a Flatten{} before it"
-                 : fits);
+             fleet::text("make it Linear{", features, ", ", layer.out_features, "}"));
     }
     return with_last(layer.out_features);
   }
@@ -76,7 +75,8 @@ class ShapeOfOperation {
   }
   [[noreturn]] void refuse(std::string const& wanted, std::string const& remedy) const {
     throw ContractError(fleet::text("fleet: layer ", node_.name, ", ", text(node_.operation), ", takes ", wanted,
-                                    ", but ", maker(0), ", gives ", input_.text(), "; ", remedy));
+                                    ", but ", maker(0), node_.inputs[0] ? ", gives " : " gives ", input_.text(), "; ",
+                                    remedy));
   }
   void image(std::int64_t channels) const {
     if (input_.axes() != 4)
