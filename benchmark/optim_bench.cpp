@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <string_view>
 #include <vector>
 
 #include <fleet/core/random.hpp>
@@ -90,7 +91,11 @@ void measure_top_k() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 2 && std::string_view{argv[1]} == "--threads" && std::string_view{argv[2]} != "1") {
+    std::fputs("optim: a worker updates its parameters with one thread; leave --threads out\n", stderr);
+    return 2;
+  }
   measure_top_k();
   for (std::size_t gap : {0u, 16u}) {
     measure("adam", gap, optim::Adam{.learning_rate = 1e-4f}, 28);
