@@ -164,7 +164,6 @@
 #include <fleet/launch/watched.hpp>
 
 #ifdef FLEET_HAS_ONEDNN
-#include <fleet/nn/onednn/compat.hpp>
 #include <fleet/nn/onednn/executor.hpp>
 #include <fleet/nn/onednn/network.hpp>
 #endif

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <fleet/core/config.hpp>
-#include <fleet/nn/onednn/compat.hpp>
+#include <fleet/nn/onednn/detail/compat.hpp>
 
 namespace fleet::nn::onednn::detail {
 

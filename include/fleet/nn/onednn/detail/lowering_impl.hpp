@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <fleet/core/error.hpp>
 #include <fleet/nn/onednn/detail/lowering.hpp>
 
 namespace fleet::nn::onednn::detail {
@@ -168,6 +169,16 @@ class Fusion {
   std::vector<bool> taken_;
 };
 
+inline Value lower_step(Lowering& lowering, Item const& item, std::vector<Value> const& inputs) {
+  try {
+    return std::visit([&](auto const& operation) { return lower(lowering, item, operation, inputs); },
+                      item.node->operation);
+  } catch (dnnl::error const& error) {
+    throw Error(fleet::text("fleet: oneDNN cannot compute layer ", item.node->name, ", ", text(item.node->operation),
+                            ", which gives ", item.shape.text(), ": ", error.what(), "; change its settings"));
+  }
+}
+
 FLEET_BODY std::unique_ptr<Plan> compile(Graph const& graph, LossFunction const* loss, Shape const& input,
                                          std::span<Parameter const> parameters, dnnl::engine const& engine) {
   auto const shapes = infer_shapes(graph, input);
@@ -195,9 +206,7 @@ FLEET_BODY std::unique_ptr<Plan> compile(Graph const& graph, LossFunction const*
       inputs.push_back(values[value].back());
       values[value].pop_back();
     }
-    hand_out(step.output,
-             std::visit([&](auto const& operation) { return lower(lowering, step.item, operation, inputs); },
-                        step.item.node->operation));
+    hand_out(step.output, lower_step(lowering, step.item, inputs));
   }
   auto const output = lowering.plain(values[graph.output].back());
   plan->output = output.data;

@@ -5,7 +5,7 @@
 
 #include <fleet/core/random.hpp>
 #include <fleet/nn/batch_view.hpp>
-#include <fleet/nn/onednn/compat.hpp>
+#include <fleet/nn/onednn/detail/compat.hpp>
 #include <fleet/tensor/backward.hpp>
 
 namespace fleet::nn::onednn::detail {
