@@ -81,4 +81,24 @@ TEST(GradientReducer, ReducesInPlaceWhereGradientsLieSideBySide) {
   });
 }
 
+TEST(GradientReducer, PairsByIdentityWhereWorkersLayTheirGradientsDifferently) {
+  test::run_workers(2, [](fleet::Job& job) {
+    bool const first = job.worker_index() == 0;  // one lays a before b, the other b before a
+    std::vector<float> values(4), gradients = first ? std::vector<float>{1, 1, 10, 10} : std::vector<float>{30, 30, 3, 3};
+    auto const part = [&](bool front) {
+      std::size_t const at = front == first ? 0 : 2;
+      return fleet::Parameter{"p", std::span{values}.subspan(at, 2), std::span{gradients}.subspan(at, 2)};
+    };
+    std::vector<fleet::Parameter> parameters{part(true), part(false)};
+    fleet::GradientReducer reducer{parameters, job.communicator(), {}};
+    reducer.begin();
+    reducer.ready(1);
+    reducer.ready(0);
+    reducer.finish();
+    EXPECT_EQ(parameters[0].gradient[1], 4);
+    EXPECT_EQ(parameters[1].gradient[0], 40);
+    EXPECT_EQ(reducer.counters().messages, 1u);
+  });
+}
+
 }  // namespace

@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
 #include <fleet/comm/communicator.hpp>
 #include <fleet/core/aligned.hpp>
+#include <fleet/core/random.hpp>
 #include <fleet/strategy/bucket_plan.hpp>
 
 namespace fleet {
@@ -21,14 +23,17 @@ struct ReductionCounters {
 
 /// Sums gradients over the workers in fused messages that start while the backward pass still runs. Messages leave in
 /// one order on every worker, whatever the order in which its gradients became final, so data is paired by identity.
-/// Gradients that lie side by side are reduced where they are; others pass through one buffer a message.
+/// Gradients that lie side by side, alike on every worker, are reduced where they are; others pass through one buffer a
+/// message. Every worker makes one with the same parameters and limits.
 class GradientReducer {
  public:
   GradientReducer(std::span<Parameter> parameters, comm::Communicator& workers, BucketLimits limits)
       : parameters_(parameters), workers_(workers), bucket_of_(parameters.size(), none) {
-    for (auto& members : plan_buckets(parameters, limits)) {
-      for (auto member : members) bucket_of_[member] = buckets_.size();
-      buckets_.push_back(make_bucket(std::move(members)));
+    auto const plan = plan_buckets(parameters, limits);
+    auto const in_place = agree_on_layout(plan);
+    for (std::size_t i = 0; i < plan.size(); ++i) {
+      for (auto member : plan[i]) bucket_of_[member] = i;
+      buckets_.push_back(make_bucket(plan[i], in_place[i]));
       counters_.message_bytes.push_back(buckets_.back().data.size_bytes());
     }
   }
@@ -70,32 +75,55 @@ class GradientReducer {
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
   struct Bucket {
-    std::vector<std::size_t> members;  ///< positions of parameters, by address where they lie side by side
+    std::vector<std::size_t> members;  ///< positions of parameters, in the order of `data`
     std::span<float> data;             ///< the gradients themselves, or `fused`
     AlignedVector<float> fused;
     std::size_t missing = 0;
     comm::Work work;
   };
 
-  Bucket make_bucket(std::vector<std::size_t> members) const {
-    Bucket bucket;
-    std::sort(members.begin(), members.end(), [&](auto a, auto b) {
-      return std::less<>{}(parameters_[a].gradient.data(), parameters_[b].gradient.data());
-    });
-    std::size_t count = 0;
-    bool side_by_side = true;
-    for (auto member : members) {
-      side_by_side &= parameters_[member].gradient.data() == parameters_[members.front()].gradient.data() + count;
-      count += parameters_[member].gradient.size();
+  std::vector<std::size_t> by_address(std::vector<std::size_t> members) const {
+    std::ranges::sort(members, std::less<>{}, [&](auto member) { return parameters_[member].gradient.data(); });
+    return members;
+  }
+
+  /// A number for the order in which gradients lie side by side; 0 where there are gaps between them.
+  std::int64_t layout_of(std::vector<std::size_t> const& members) const {
+    std::uint64_t order = 1;
+    float const* expected = nullptr;
+    for (auto member : by_address(members)) {
+      auto const gradient = parameters_[member].gradient;
+      if (expected && gradient.data() != expected) return 0;
+      expected = gradient.data() + gradient.size();
+      order = mix(order ^ member);
     }
-    if (side_by_side) {
-      bucket.data = {parameters_[members.front()].gradient.data(), count};
+    return static_cast<std::int64_t>(order >> 1) | 1;
+  }
+
+  /// Which messages can be reduced where they lie: those whose gradients lie alike on every worker.
+  std::vector<bool> agree_on_layout(std::vector<std::vector<std::size_t>> const& plan) const {
+    std::vector<std::int64_t> least;
+    for (auto const& members : plan) least.push_back(layout_of(members));
+    auto greatest = least;
+    workers_.all_reduce(std::span{least}, comm::ReduceOp::min);
+    workers_.all_reduce(std::span{greatest}, comm::ReduceOp::max);
+    std::vector<bool> in_place;
+    for (std::size_t i = 0; i < plan.size(); ++i) in_place.push_back(least[i] == greatest[i] && least[i] != 0);
+    return in_place;
+  }
+
+  Bucket make_bucket(std::vector<std::size_t> const& members, bool in_place) const {
+    Bucket bucket;
+    std::size_t count = 0;
+    for (auto member : members) count += parameters_[member].gradient.size();
+    if (in_place) {
+      bucket.members = by_address(members);
+      bucket.data = {parameters_[bucket.members.front()].gradient.data(), count};
     } else {
-      std::sort(members.begin(), members.end());
+      bucket.members = members;
       bucket.fused.resize(count);
       bucket.data = bucket.fused;
     }
-    bucket.members = std::move(members);
     return bucket;
   }
 

@@ -25,6 +25,7 @@ std::string report_of(Trainer& trainer) {
     lines += text(" bytes; ", sent.messages, " messages, ", sent.bytes, " bytes so far\n");
   }
   for (auto const& note : trainer.notes()) lines += text("note        ", note, "\n");
+  lines.pop_back();
   return lines;
 }
 
