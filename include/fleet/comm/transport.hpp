@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <fleet/comm/call.hpp>
 #include <fleet/comm/frame.hpp>
 #include <fleet/comm/partition.hpp>
 #include <fleet/core/aligned.hpp>
@@ -47,6 +48,8 @@ class Transport {
   virtual void begin(Frame const& call, Deadline deadline, bool eager) = 0;
   virtual void end() = 0;
   virtual void flow(Flow const& flow) = 0;
+  /// Does a collective call in a way of the engine's own; false where the algorithms are to do it by `flow`.
+  virtual bool perform(Call const&) { return false; }
 
   /// A message between two ranks; messages of one pair may pass each other, told apart by the tag of the call.
   virtual void post(int to, std::span<std::byte const> data) = 0;

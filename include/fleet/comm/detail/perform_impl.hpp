@@ -152,6 +152,7 @@ FLEET_BODY void perform(Transport& transport, Call const& call) {
   if (call.operation == Operation::send) return transport.post(call.peer, call.input);
   if (call.operation == Operation::receive) return transport.take(call.peer, call.output);
   if (transport.size() == 1) return detail::perform_alone(call);
+  if (transport.perform(call)) return;
   Reduction const reduction{call.dtype, call.reduce};
   switch (call.operation) {
     case Operation::all_reduce:
