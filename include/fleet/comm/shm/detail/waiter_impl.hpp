@@ -18,7 +18,7 @@ FLEET_BODY void Waiter::wait_on(int other, FunctionRef<bool()> satisfied) {
     ~Mark() { self.waits_for.store(-1, std::memory_order_relaxed); }
   } const mark{self, other};
   auto const start = Clock::now();
-  Clock::duration const spin = eager_ && !crowded_ ? 50us : 0us, yield = spin + (eager_ ? 2ms : 5us);
+  Clock::duration const spin = eager_ && !crowded_ ? 5us : 0us, yield = spin + (eager_ ? 2ms : 5us);
   auto looked = start;
   auto nap = 1ms;
   while (!satisfied()) {
