@@ -25,6 +25,7 @@
 #include <fleet/comm/shm/shm.hpp>
 #include <fleet/core/error.hpp>
 #include <fleet/net/interfaces.hpp>
+#include <fleet/net/token.hpp>
 
 namespace fleet::comm::shm {
 namespace detail {
@@ -35,7 +36,7 @@ class Meeting {
   explicit Meeting(Options const& options)
       : options_(options), deadline_(Deadline::after(options.connect_timeout)), me_(here(options.rank)) {}
 
-  /// Says that this rank has come, and finds out whether another process has said the same.
+  /// Says that this rank has come, with what it offers, and finds out whether another has said the same.
   void enter(std::string const& offer) const {
     auto const& store = *options_.store;
     auto const shape = text(options_.size, " ranks with chunks of ", options_.chunk_bytes, " bytes");
@@ -143,7 +144,7 @@ inline std::unique_ptr<Transport> join(Options const& options, Meeting& meeting)
     segment = Segment::create({options.size, options.chunk_bytes / line * line}, ids);
     meeting.enter(text(::getpid(), " ", segment->descriptor(), " ", segment->head().identity.nonce));
   } else {
-    meeting.enter("");
+    meeting.enter(net::hex(net::random_bytes(8)));  // tells two processes apart that say the same
     auto const [process, descriptor, nonce] = meeting.find_memory();
     segment = Segment::open(static_cast<int>(process), static_cast<int>(descriptor), nonce);
   }
