@@ -1,4 +1,4 @@
-# Prose cannot rot: each block of C++ in the documents stands, word for word but for its indentation, in a file that is
+# Prose cannot rot: each block of C++ in the documents stands, word for word but for blanks, in a file that is
 # compiled, which the line above the block names: <!-- examples/digits.cpp -->. Links to files lead somewhere.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH source)
@@ -44,7 +44,7 @@ foreach(document IN LISTS documents)
     endif()
     file(READ ${source}/${file} code)
     foreach(part block code)
-      string(REGEX REPLACE "(^|\n)[ ]+" "\\1" ${part} "${${part}}")
+      string(REGEX REPLACE "[ \n]+" "" ${part} "${${part}}")
     endforeach()
     string(FIND "${code}" "${block}" at)
     if(at EQUAL -1 OR block STREQUAL "")

@@ -1,7 +1,7 @@
 // expect: forward_backward\(batch\)
 #include <array>
-#include <string>
 #include <fleet/fleet.hpp>
+#include <string>
 
 struct Model {
   auto parameters() { return std::array<fleet::Parameter, 0>{}; }

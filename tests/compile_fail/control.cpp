@@ -8,8 +8,8 @@ struct Model {
 };
 
 void use(fleet::Job& job, Model& model) {
-  auto trainer =
-      fleet::distribute(job, model, fleet::optim::SGD{.learning_rate = 0.1f},
-                        fleet::Strategy{fleet::GradientMerge<2>{}, fleet::ClipGradientNorm{1.0f}, fleet::FuseAllReduce{}});
+  auto trainer = fleet::distribute(
+      job, model, fleet::optim::SGD{.learning_rate = 0.1f},
+      fleet::Strategy{fleet::GradientMerge<2>{}, fleet::ClipGradientNorm{1.0f}, fleet::FuseAllReduce{}});
   trainer.step(1);
 }

@@ -4,5 +4,6 @@
 namespace nn = fleet::nn;
 
 void misuse(fleet::Job& job) {
-  auto trainer = fleet::distribute(job, nn::Sequential{nn::Linear{4, 2}}, nn::SoftmaxCrossEntropy{}, fleet::optim::SGD{});
+  auto trainer =
+      fleet::distribute(job, nn::Sequential{nn::Linear{4, 2}}, nn::SoftmaxCrossEntropy{}, fleet::optim::SGD{});
 }
