@@ -21,6 +21,7 @@ struct Role {
   std::string token;         ///< the job's secret: peers must prove that they hold it. Never printed.
   std::string job_id;        ///< tells the jobs of one store apart
   std::string interface;     ///< to listen on: its name or an address; empty: found out
+  std::string engine;        ///< of the workers' group: "shm" or "tcp"; empty: shm where all workers are of one host
   std::chrono::milliseconds timeout = std::chrono::minutes{5};  ///< of the rendezvous, and of each later operation
   std::string source = "single process";
 };

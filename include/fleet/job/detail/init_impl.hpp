@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <fleet/comm/local/local.hpp>
+#include <fleet/comm/shm/shm.hpp>
 #include <fleet/comm/tcp/tcp.hpp>
 #include <fleet/core/deadline.hpp>
 #include <fleet/core/error.hpp>
@@ -101,6 +102,27 @@ inline std::string bind_address(Role const& role) {
   return net::HostPort{role.interface, port}.text();
 }
 
+/// Shared memory for workers of one host, TCP for others, unless the role names an engine.
+inline std::shared_ptr<comm::Communicator> connect_workers(Role const& role, net::StoreClient const& client) {
+  bool const one_host = role.local_num == role.worker_num && role.interface.empty();
+  if (role.engine == "shm" || (role.engine.empty() && one_host))
+    return comm::shm::connect({.rank = role.index,
+                               .size = role.worker_num,
+                               .store = client,
+                               .connect_timeout = role.timeout,
+                               .timeout = role.timeout});
+  if (!role.engine.empty() && role.engine != "tcp")
+    throw ConfigurationError(text("fleet: FLEET_ENGINE=", role.engine, " is no engine; give shm or tcp"));
+  return comm::tcp::connect({.rank = role.index,
+                             .size = role.worker_num,
+                             .store = client,
+                             .job_id = role.job_id,
+                             .token = role.token,
+                             .bind = bind_address(role),
+                             .connect_timeout = role.timeout,
+                             .timeout = role.timeout});
+}
+
 inline std::shared_ptr<comm::Communicator> join_workers(Role& role) {
   if (role.worker_num == 1) {
     auto alone = comm::local::make_group(1).front();
@@ -122,16 +144,7 @@ inline std::shared_ptr<comm::Communicator> join_workers(Role& role) {
   }
   net::StoreClient const client{role.store, role.token, role.job_id.empty() ? "fleet" : role.job_id};
   try {
-    membership->workers = comm::tcp::connect({
-        .rank = role.index,
-        .size = role.worker_num,
-        .store = client,
-        .job_id = role.job_id,
-        .token = role.token,
-        .bind = bind_address(role),
-        .connect_timeout = role.timeout,
-        .timeout = role.timeout,
-    });
+    membership->workers = connect_workers(role, client);
   } catch (...) {
     leave_store(*membership, client, role.worker_num);
     throw;

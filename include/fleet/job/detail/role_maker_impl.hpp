@@ -60,6 +60,7 @@ FLEET_BODY Role make_role(Environment const& environment) {
   }
   if (auto const seconds = environment.integer("FLEET_TIMEOUT", 1)) role.timeout = std::chrono::seconds{*seconds};
   role.interface = environment.get("FLEET_INTERFACE").value_or("");
+  role.engine = environment.get("FLEET_ENGINE").value_or("");
   return role;
 }
 
