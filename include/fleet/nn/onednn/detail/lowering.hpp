@@ -124,13 +124,15 @@ std::unique_ptr<Plan> compile(Graph const& graph, LossFunction const* loss, Shap
 }  // namespace fleet::nn::onednn::detail
 
 #ifndef FLEET_SEPARATE_BODIES
+#include <fleet/nn/onednn/detail/branch_impl.hpp>       // IWYU pragma: export
+#include <fleet/nn/onednn/detail/compile_impl.hpp>      // IWYU pragma: export
 #include <fleet/nn/onednn/detail/conv2d_impl.hpp>       // IWYU pragma: export
 #include <fleet/nn/onednn/detail/dropout_impl.hpp>      // IWYU pragma: export
 #include <fleet/nn/onednn/detail/elementwise_impl.hpp>  // IWYU pragma: export
 #include <fleet/nn/onednn/detail/linear_impl.hpp>       // IWYU pragma: export
 #include <fleet/nn/onednn/detail/loss_impl.hpp>         // IWYU pragma: export
 #include <fleet/nn/onednn/detail/lowering_impl.hpp>     // IWYU pragma: export
+#include <fleet/nn/onednn/detail/own_layer_impl.hpp>    // IWYU pragma: export
 #include <fleet/nn/onednn/detail/pool2d_impl.hpp>       // IWYU pragma: export
-#include <fleet/nn/onednn/detail/shape_ops_impl.hpp>    // IWYU pragma: export
 #include <fleet/nn/onednn/detail/softmax_impl.hpp>      // IWYU pragma: export
 #endif
