@@ -24,7 +24,7 @@ set(launch core net job)
 set(areas core tensor device net comm nn optim job data metrics ps strategy train models launch)
 
 # Backends lie one level deeper (comm/tcp, nn/onednn). Besides its own area's, a folder may include only these backends.
-set(backends_job comm/local comm/tcp)  # init opens the communicator of the job
+set(backends_job comm/local comm/shm comm/tcp)  # init opens the communicator of the job
 set(backends_comm/nccl device/cuda)
 set(backends_nn/cudnn device/cuda)
 
