@@ -21,6 +21,7 @@
 #include <fleet/comm/scatter.hpp>
 #include <fleet/comm/shm/shm.hpp>
 #include <fleet/comm/strided.hpp>
+#include <fleet/comm/tcp/options.hpp>
 #include <fleet/comm/tcp/tcp.hpp>
 #include <fleet/comm/transport.hpp>
 #include <fleet/comm/tree.hpp>
@@ -61,7 +62,6 @@
 #include <fleet/launch/child.hpp>
 #include <fleet/launch/console.hpp>
 #include <fleet/launch/descendants.hpp>
-#include <fleet/launch/descriptor.hpp>
 #include <fleet/launch/dry_run.hpp>
 #include <fleet/launch/ending.hpp>
 #include <fleet/launch/hosts.hpp>

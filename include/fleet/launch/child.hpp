@@ -7,7 +7,7 @@
 
 #include <fleet/core/config.hpp>
 #include <fleet/job/environment.hpp>
-#include <fleet/launch/descriptor.hpp>
+#include <fleet/core/descriptor.hpp>
 #include <fleet/launch/plan.hpp>
 
 namespace fleet::launch {

@@ -11,7 +11,7 @@
 #include <fleet/core/deadline.hpp>
 #include <fleet/launch/child.hpp>
 #include <fleet/launch/console.hpp>
-#include <fleet/launch/descriptor.hpp>
+#include <fleet/core/descriptor.hpp>
 #include <fleet/launch/plan.hpp>
 #include <fleet/launch/watched.hpp>
 
