@@ -1,8 +1,9 @@
 #pragma once
+#include <exception>
 #include <string>
 #include <vector>
 
-#include <fleet/comm/tcp/tcp.hpp>
+#include <fleet/comm/tcp/options.hpp>
 #include <fleet/core/config.hpp>
 #include <fleet/core/deadline.hpp>
 

@@ -2,6 +2,7 @@
 #include <poll.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -59,6 +60,9 @@ class TcpTransport final : public Transport {
  private:
   using Clock = Deadline::Clock;
 
+  /// How often notices are looked for by a rank that never has to wait.
+  static constexpr std::chrono::milliseconds listen_interval{20};
+
   /// A piece that is coming in.
   struct Arrival {
     std::span<std::byte> room{}, missing{};
@@ -66,7 +70,7 @@ class TcpTransport final : public Transport {
   };
 
   Link& link(int rank) { return *links_[static_cast<std::size_t>(rank)]; }
-  std::string name(int rank) const;
+  FLEET_BODY std::string name(int rank) const;
 
   FLEET_BODY bool push(int to, Outgoing& piece);
   FLEET_BODY bool pull(Flow const& flow, Arrival& arrival, bool& done);
@@ -118,4 +122,5 @@ class TcpTransport final : public Transport {
 
 #ifndef FLEET_SEPARATE_BODIES
 #include <fleet/comm/tcp/detail/tcp_transport_impl.hpp>  // IWYU pragma: export
+#include <fleet/comm/tcp/detail/tcp_watch_impl.hpp>      // IWYU pragma: export
 #endif
