@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -11,6 +12,7 @@
 #include <fleet/comm/tcp/tcp.hpp>
 #include <fleet/core/error.hpp>
 #include <fleet/net/address.hpp>
+#include <fleet/net/interfaces.hpp>
 #include <fleet/net/socket.hpp>
 #include <fleet/net/store_client.hpp>
 #include <fleet/net/store_server.hpp>
@@ -293,8 +295,14 @@ TEST(Rendezvous, a_wrong_token_is_refused_in_time) {
   EXPECT_TRUE(outcomes[1].contains("did not prove the job's token")) << outcomes[1].text;
 }
 
+bool has_ipv6() {
+  auto const all = fleet::net::interfaces();
+  return std::any_of(all.begin(), all.end(), [](auto const& one) { return one.address.host() == "::1"; });
+}
+
 TEST(Rendezvous, the_place_can_be_chosen) {
-  for (auto const* bind : {"lo", "127.0.0.2", "127.0.0.3:0", "localhost", "0.0.0.0"}) {
+  for (auto const* bind : {"lo", "127.0.0.2", "127.0.0.3:0", "localhost", "0.0.0.0", "::1", "[::1]:0"}) {
+    if (std::string{bind}.find("::1") != std::string::npos && !has_ipv6()) continue;
     auto const outcomes = connect_all(2, [bind](auto const& store, int rank) {
       auto settings = options(store, rank, 2);
       settings.bind = bind;

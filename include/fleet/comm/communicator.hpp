@@ -89,7 +89,8 @@ class Communicator {
     return all;
   }
 
-  /// Reduces `input` over the ranks; rank r gets its r-th part in `output`. Parts are counts[r] long, or equal.
+  /// Reduces `input` over the ranks; rank r gets its r-th part in `output`. Parts are counts[r] long, or as equal as
+  /// can be: the first (n mod size) have one element more.
   template <Element T>
   void reduce_scatter(std::span<T const> input, std::span<T> output, ReduceOp op = ReduceOp::sum,
                       std::span<std::size_t const> counts = {}) {

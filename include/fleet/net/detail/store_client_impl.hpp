@@ -149,14 +149,16 @@ struct StoreClient::Impl {
   /// Tries until there is an answer or the deadline passes.
   Answer request(std::string const& method, std::string_view key, std::string_view body,
                  httplib::Headers const& headers, Deadline deadline) {
-    std::lock_guard lock{mutex};
     auto const path = text("/", scope, "/", key);
     std::string failure = "no try was made";
     for (std::chrono::milliseconds pause{10};; pause = std::min(2 * pause, std::chrono::milliseconds{200})) {
-      if (!challenge.empty() || introduce(path, deadline, failure)) {
-        if (auto answer = prove_and_send(method, path, body, headers, deadline, failure)) {
-          if (answer->status == 400) fail(TransportError::Cause::refused, method, path, answer->body);
-          return *std::move(answer);
+      {
+        std::lock_guard lock{mutex};
+        if (!challenge.empty() || introduce(path, deadline, failure)) {
+          if (auto answer = prove_and_send(method, path, body, headers, deadline, failure)) {
+            if (answer->status == 400) fail(TransportError::Cause::refused, method, path, answer->body);
+            return *std::move(answer);
+          }
         }
       }
       if (deadline.passed())

@@ -63,6 +63,8 @@ class TcpTransport final : public Transport {
   /// How often notices are looked for by a rank that never has to wait.
   static constexpr std::chrono::milliseconds listen_interval{20};
 
+  static constexpr std::chrono::microseconds longest_spin{64}, shortest_spin{2};
+
   /// A piece that is coming in.
   struct Arrival {
     std::span<std::byte> room{}, missing{};
@@ -78,6 +80,7 @@ class TcpTransport final : public Transport {
   FLEET_BODY bool stash(int from);
   FLEET_BODY void check_message(int from, Frame const& header, std::size_t bytes);
 
+  FLEET_BODY void moved();
   FLEET_BODY void rest(int in, int out);
   FLEET_BODY void pause(int in, int out);
   FLEET_BODY void poll(int in, int out, int timeout);
@@ -116,6 +119,7 @@ class TcpTransport final : public Transport {
   int waits_for_ = -1;
   std::optional<Deadline> grace_;  // set when the deadline has passed
   Clock::time_point started_{}, idle_since_{}, listened_{};
+  std::chrono::microseconds spin_ = longest_spin;  // how long to try without sleeping: less where it was in vain
 };
 
 }  // namespace fleet::comm::tcp

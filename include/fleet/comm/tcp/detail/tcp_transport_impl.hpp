@@ -62,27 +62,27 @@ FLEET_BODY void TcpTransport::flow(Flow const& flow) {
   Arrival arrival;
   std::size_t sent = 0, received = 0;
   while (sent < flow.sends || received < flow.receives) {
-    bool moved = false;
+    bool any = false;
     if (!sending && sent < flow.sends && (sent < flow.lead || sent - flow.lead < received)) {
       piece = {call_, flow.outgoing()};
       piece.header.length = piece.data.size();
       sending = true;
     }
     if (sending && push(flow.to, piece)) {
-      moved = true;
+      any = true;
       if (piece.done()) {
         sending = false;
         ++sent;
       }
     }
     bool whole = false;
-    if (received < flow.receives && pull(flow, arrival, whole)) moved = true;
+    if (received < flow.receives && pull(flow, arrival, whole)) any = true;
     if (whole) {
       ++received;
       flow.arrived();
     }
-    if (moved)
-      idle_since_ = {};
+    if (any)
+      moved();
     else
       rest(received < flow.receives ? flow.from : -1, sending ? flow.to : -1);
   }
@@ -129,7 +129,7 @@ FLEET_BODY void TcpTransport::post(int to, std::span<std::byte const> data) {
   }
   for (Outgoing piece{header, data}; !piece.done();) {
     if (push(to, piece))
-      idle_since_ = {};
+      moved();
     else
       rest(-1, to);
   }
@@ -157,7 +157,7 @@ FLEET_BODY void TcpTransport::take(int from, std::span<std::byte> data) {
       rest(from, -1);
       continue;
     }
-    idle_since_ = {};
+    moved();
     auto const& header = other.inbox.header();
     if (!plausible(header) || header.kind != FrameKind::message) mismatch(from, header);
     if (other.coming_open || header.tag != call_.tag) {

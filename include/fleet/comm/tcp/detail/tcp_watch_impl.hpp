@@ -19,8 +19,6 @@
 namespace fleet::comm::tcp {
 namespace detail {
 
-/// How long a rank tries without sleeping, where there is a core for each.
-constexpr std::chrono::microseconds spin_time{50};
 /// After so long a wait the others are told of it, so that a mismatch is found before the deadline.
 constexpr std::chrono::milliseconds announce_after{250};
 /// How long the others have to say for whom they wait, after the deadline.
@@ -38,9 +36,16 @@ FLEET_BODY void TcpTransport::rest(int in, int out) {
   if (eager_) {
     auto const now = Clock::now();
     if (idle_since_ == Clock::time_point{}) idle_since_ = now;
-    if (now - idle_since_ < detail::spin_time) return;
+    if (now - idle_since_ < spin_) return;
+    spin_ = std::max(spin_ / 2, shortest_spin);
   }
   pause(in, out);
+}
+
+FLEET_BODY void TcpTransport::moved() {
+  if (idle_since_ == Clock::time_point{}) return;
+  if (Clock::now() - idle_since_ < spin_) spin_ = std::min(spin_ * 2, longest_spin);
+  idle_since_ = {};
 }
 
 FLEET_BODY void TcpTransport::pause(int in, int out) {
