@@ -15,7 +15,7 @@ inline void copy(std::span<std::byte> target, std::span<std::byte const> source)
 /// The part of `bytes` bytes that belongs to `rank`.
 template <class Byte>
 std::span<Byte> part(std::span<Byte> whole, int rank, std::size_t bytes) {
-  return whole.subspan(static_cast<std::size_t>(rank) * bytes, bytes);
+  return {whole.data() + static_cast<std::size_t>(rank) * bytes, bytes};
 }
 
 }  // namespace detail
