@@ -35,6 +35,7 @@
 #include <fleet/core/error.hpp>
 #include <fleet/core/function_ref.hpp>
 #include <fleet/core/half.hpp>
+#include <fleet/core/half_lanes.hpp>
 #include <fleet/core/log.hpp>
 #include <fleet/core/random.hpp>
 #include <fleet/core/text.hpp>
