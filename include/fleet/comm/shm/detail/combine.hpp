@@ -24,6 +24,7 @@ class Combiner {
 
   /// out = the reduction of elements [first, first + count) of the call; `out` may be one of the sources.
   void operator()(std::byte* out, Sources sources, std::size_t first, std::size_t count) const {
+    if (sources.size() == 2 && !reduction_.in_place()) return reduction_.pair(out, sources[0], sources[1], count);
     if (pairs_) return in_blocks(out, sources, 0, count, [&](auto&&... arguments) { pairs(arguments...); });
     for (std::size_t part = 0, done = 0; part < partition_.ranks() && done < count; ++part) {
       std::size_t const end = partition_.offset(part) + partition_.size(part);

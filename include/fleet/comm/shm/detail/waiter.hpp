@@ -12,8 +12,9 @@
 
 namespace fleet::comm::shm {
 
-/// How one rank waits for others: first on its core, then by giving the core to whoever wants it, at last asleep. Each
-/// wait ends by the call's deadline, or when the watch finds that it is in vain.
+/// How one rank waits for others: first it looks again and again, for no longer than it takes to give the core away;
+/// then it gives the core to whoever wants it; at last it sleeps. Each wait ends by the call's deadline, or when it is
+/// found to be in vain.
 class Waiter {
  public:
   /// `crowded`: the host has more ranks than cores for them.
@@ -24,13 +25,14 @@ class Waiter {
   void begin(Deadline deadline, bool eager) {
     deadline_ = deadline;
     eager_ = eager;
+    tries_ = eager && !crowded_ ? 64 : 4;
   }
   Deadline deadline() const { return deadline_; }
 
   /// Returns once `satisfied()`, which rank `other` has to see to.
   template <class Satisfied>
   void await(int other, Satisfied const& satisfied) {
-    for (int i = 0; i < 64; ++i) {
+    for (int i = 0; i < tries_; ++i) {
       if (satisfied()) return;
       relax();
     }
@@ -47,6 +49,7 @@ class Waiter {
   Mailbox& mailbox_;
   Liveness& liveness_;
   bool crowded_, eager_ = true;
+  int tries_ = 0;
   Deadline deadline_{Clock::time_point{}};
 };
 

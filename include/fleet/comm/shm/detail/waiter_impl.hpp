@@ -18,7 +18,7 @@ FLEET_BODY void Waiter::wait_on(int other, FunctionRef<bool()> satisfied) {
     ~Mark() { self.waits_for.store(-1, std::memory_order_relaxed); }
   } const mark{self, other};
   auto const start = Clock::now();
-  Clock::duration const spin = eager_ && !crowded_ ? 5us : 0us, yield = spin + (eager_ ? 2ms : 5us);
+  Clock::duration const yield = eager_ ? 2ms : 5us;
   auto looked = start;
   auto nap = 1ms;
   while (!satisfied()) {
@@ -33,10 +33,9 @@ FLEET_BODY void Waiter::wait_on(int other, FunctionRef<bool()> satisfied) {
       }
     }
     if (mailbox_.put_aside()) continue;
-    if (now - start < spin) {
-      for (int i = 0; i < 32 && !satisfied(); ++i) relax();
-    } else if (now - start < yield) {
+    if (now - start < yield) {
       ::sched_yield();
+      for (int i = 0; i < tries_ / 4 && !satisfied(); ++i) relax();
     } else {
       sleep(segment_, rank_, satisfied, std::clamp(std::min(nap, deadline_.remaining()), 1ms, 20ms));
       nap = std::min(2 * nap, 20ms);
