@@ -4,8 +4,6 @@
 macro(fleet_find_package package)
   if("${package}" STREQUAL "httplib")
     fleet_find_httplib()
-  elseif("${package}" STREQUAL "Boost")
-    find_package(Boost 1.74 QUIET)
   elseif("${package}" STREQUAL "OpenSSL")
     find_package(OpenSSL 1.1.1 QUIET)
   else()

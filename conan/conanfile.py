@@ -23,7 +23,7 @@ class FleetConan(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
     # One option for each optional part. oneDNN itself is looked up by the consumer's CMake.
     options = {"with_onednn": [True, False]}
-    default_options = {"with_onednn": False, "boost/*:header_only": True}
+    default_options = {"with_onednn": False}
 
     def set_version(self):
         text = load(self, os.path.join(self.recipe_folder, "..", "CMakeLists.txt"))
@@ -35,7 +35,6 @@ class FleetConan(ConanFile):
             copy(self, pattern, src=parent, dst=self.export_sources_folder)
 
     def requirements(self):
-        self.requires("boost/[>=1.74 <2]")
         self.requires("cpp-httplib/[>=0.11 <1]")
         self.requires("openssl/[>=1.1.1 <4]")
         self.requires("zlib/[>=1.2.11 <2]")

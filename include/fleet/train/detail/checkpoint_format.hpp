@@ -192,9 +192,9 @@ inline std::string to_text(Manifest const& manifest) {
 }
 
 /// Reads a line word by word.
-class Words {
+class ManifestWords {
  public:
-  explicit Words(std::string_view line) : rest_(line) {}
+  explicit ManifestWords(std::string_view line) : rest_(line) {}
 
   std::string_view rest() const { return rest_; }
   std::string_view next() {
@@ -214,7 +214,7 @@ class Words {
   std::string_view rest_;
 };
 
-inline SectionFile section_file(Words words) {
+inline SectionFile section_file(ManifestWords words) {
   SectionFile file;
   words.next(file.size);
   words.next(file.check, 16);
@@ -223,7 +223,7 @@ inline SectionFile section_file(Words words) {
   if (dot == 0 || end == std::string::npos || file.name.substr(end) != ".bin" ||
       !std::all_of(file.name.begin(), file.name.end(), [](char c) { return is_plain(c) || c == '.'; }))
     throw CheckpointError(text("it lists a file with the name \"", file.name, '"'));
-  if (dot != end) Words{std::string_view{file.name}.substr(dot + 1, end - dot - 1)}.next(file.worker);
+  if (dot != end) ManifestWords{std::string_view{file.name}.substr(dot + 1, end - dot - 1)}.next(file.worker);
   return file;
 }
 
@@ -241,7 +241,7 @@ inline Manifest manifest_from(std::string_view all) {
   for (std::string_view rest = sealed; !rest.empty();) {
     auto const line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    Words words{line};
+    ManifestWords words{line};
     auto const key = words.next();
     if (key == "set") words.next(manifest.set, 16);
     if (key == "step") words.next(manifest.info.step);
