@@ -12,11 +12,13 @@
 
 #include <fleet/comm/local/local.hpp>
 #include <fleet/comm/shm/shm.hpp>
+#include <fleet/core/checks.hpp>
 #include <fleet/core/error.hpp>
 #include <fleet/net/store_client.hpp>
 #include <fleet/net/store_server.hpp>
 
 #include "comm/laws.hpp"
+#include "comm/soak.hpp"
 #include "support/processes.hpp"
 
 namespace {
@@ -37,14 +39,17 @@ Options options(std::string const& endpoint, int rank, int size, std::size_t chu
 }
 
 /// Ranks as threads, each with a mapping of its own.
-void run(int size, test::RankMain const& rank_main, std::size_t chunk_bytes) {
+void run(int size, test::RankMain const& rank_main, std::size_t chunk_bytes,
+         fleet::CheckLevel checks = fleet::CheckLevel::light) {
   StoreServer store{"127.0.0.1:0", {"secret"}};
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(size));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
       try {
-        rank_main(*connect(options(store.endpoint(), rank, size, chunk_bytes)));
+        auto settings = options(store.endpoint(), rank, size, chunk_bytes);
+        settings.checks = checks;
+        rank_main(*connect(settings));
       } catch (...) {
         errors[static_cast<std::size_t>(rank)] = std::current_exception();
       }
@@ -74,6 +79,11 @@ std::vector<test::Runner> runners() {
       out.push_back({"shm" + std::to_string(size) + (chunk == 4096 ? "small" : ""),
                      [chunk](int ranks, test::RankMain const& rank_main) { run(ranks, rank_main, chunk); }, size});
   for (int size = 2; size <= 5; ++size) out.push_back({"shm" + std::to_string(size) + "processes", fork_and_run, size});
+  out.push_back({"shm3collective",
+                 [](int ranks, test::RankMain const& rank_main) {
+                   run(ranks, rank_main, std::size_t{256} << 10, fleet::CheckLevel::collective);
+                 },
+                 3});
   return out;
 }
 
@@ -132,6 +142,23 @@ TEST(Shm, reduces_to_the_bits_that_ranks_as_threads_get) {
     require_the_bits_of_local<fleet::float16>(size, ReduceOp::sum);
     require_the_bits_of_local<fleet::bfloat16>(size, ReduceOp::max);
   }
+}
+
+TEST(Shm, a_soak_of_mixed_calls_ends_well_and_twice_with_the_same_bits) {
+  std::vector<std::string> runs[2];
+  for (auto& digests : runs) {
+    test::Processes ranks{4, [](int rank, std::string const& endpoint) {
+                            auto const comm = connect(options(endpoint, rank, 4, std::size_t{128} << 10));
+                            return std::to_string(test::Soak{*comm, 5}.run(test::soak_operations()));
+                          }};
+    StoreServer store{"127.0.0.1:0", {"secret"}};
+    ranks.go(store.endpoint());
+    for (int rank = 0; rank < 4; ++rank) {
+      digests.push_back(ranks.wait(rank, 600s).text);
+      EXPECT_EQ(digests.back().find("error"), std::string::npos) << digests.back();
+    }
+  }
+  EXPECT_EQ(runs[0], runs[1]);
 }
 
 std::size_t entries(char const* folder) {

@@ -79,11 +79,11 @@ class Processes {
   }
   void signal(int index, int number) const { ::kill(children_[static_cast<std::size_t>(index)].pid, number); }
 
-  /// The end of one process; what has not ended within 60 s is killed.
-  Outcome wait(int index) {
+  /// The end of one process; what has not ended within the limit is killed.
+  Outcome wait(int index, std::chrono::milliseconds limit = std::chrono::seconds{60}) {
     auto& child = children_[static_cast<std::size_t>(index)];
     Outcome out;
-    out.text = read_all(child.result, 60'000);
+    out.text = read_all(child.result, static_cast<int>(limit.count()));
     pollfd entry{child.result, POLLIN, 0};
     if (::poll(&entry, 1, 0) == 0) ::kill(child.pid, SIGKILL);
     ::waitpid(child.pid, &out.status, 0);

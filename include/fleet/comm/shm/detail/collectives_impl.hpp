@@ -162,7 +162,8 @@ FLEET_BODY void Collectives::all_gather(std::span<std::byte const> input, std::s
       auto const done = std::min(own.pieces.offset(tick), input.size());
       auto const piece = input.subspan(done, own.size(tick));
       board_.put(tick, [&](std::byte* memory) { stream(memory, piece.data(), piece.size()); });
-      comm::detail::copy(output.subspan(own.first + done, piece.size()), piece);
+      if (auto* const place = output.data() + own.first + done; place != piece.data())
+        copy_out(place, piece.data(), piece.size(), output.size());
     }
     if (tick == 0) continue;
     board_.await_puts(tick - 1);
@@ -170,7 +171,7 @@ FLEET_BODY void Collectives::all_gather(std::span<std::byte const> input, std::s
       int const other = (rank_ + step) % segment_.size();
       auto const theirs = part(partition, other, element, limit);
       if (auto const size = theirs.size(tick - 1); size > 0)
-        std::memcpy(output.data() + theirs.offset(tick - 1), board_.chunk(other, tick - 1), size);
+        copy_out(output.data() + theirs.offset(tick - 1), board_.chunk(other, tick - 1), size, output.size());
     }
   }
   if (count > 2) board_.free_before(count - 2);
@@ -196,7 +197,7 @@ FLEET_BODY void Collectives::broadcast(std::span<std::byte> data, int root) {
       board_.put(tick, [&](std::byte* memory) { stream(memory, place, size); });
     } else {
       board_.await_put(root, tick);
-      std::memcpy(place, board_.chunk(root, tick), size);
+      copy_out(place, board_.chunk(root, tick), size, data.size());
       board_.done(tick);
     }
   }

@@ -9,13 +9,13 @@
 #include <type_traits>
 
 #include <fleet/comm/frame.hpp>
+#include <fleet/comm/shm/detail/stream.hpp>
 #include <fleet/core/config.hpp>
 #include <fleet/core/descriptor.hpp>
 #include <fleet/core/error.hpp>
 
 namespace fleet::comm::shm {
 
-inline constexpr std::size_t line = 64;  ///< bytes that travel between cores at once
 inline constexpr std::size_t depth = 4;  ///< chunks that a rank may have before the others at a time
 inline constexpr std::size_t channel_depth = 2;
 inline constexpr std::size_t inline_bytes = 32;

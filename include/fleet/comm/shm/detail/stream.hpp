@@ -1,11 +1,14 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
 namespace fleet::comm::shm {
+
+inline constexpr std::size_t line = 64;  ///< bytes that travel between cores at once
 
 /// From so many bytes on, what another core is to read is written past the caches: a line that another core has read
 /// last is fetched back before it can be written, which costs far more than the way through memory.
@@ -36,6 +39,23 @@ inline void publish_streams() {
 #ifdef __SSE2__
   _mm_sfence();
 #endif
+}
+
+/// From so many bytes of output on, what others have put is written past the caches into the caller's memory as well:
+/// it would not stay there until it is used, and lines that are not cached would be read before they are written.
+inline constexpr std::size_t output_limit = std::size_t{8} << 20;
+
+/// Copies a piece of what is `whole` bytes in all to the caller's memory.
+inline void copy_out(std::byte* to, std::byte const* from, std::size_t bytes, std::size_t whole) {
+  if (bytes == 0) return;
+  std::size_t const head = (line - reinterpret_cast<std::uintptr_t>(to) % line) % line;
+  if (whole < output_limit || bytes < head + stream_limit) {
+    std::memcpy(to, from, bytes);
+  } else {
+    std::memcpy(to, from, head);
+    stream(to + head, from + head, bytes - head);
+    publish_streams();
+  }
 }
 
 /// Lets the core do something else for an instant.
