@@ -103,7 +103,7 @@ using fleet::comm::ReduceOp;
 template <class T>
 std::vector<std::vector<T>> reductions(Communicator& comm, ReduceOp op) {
   std::vector<std::vector<T>> out;
-  for (std::size_t count : {1, 3, 8, 257, 4095, 8192, 8193, 20'011, 100'003, 300'000}) {
+  for (std::size_t count : {1u, 3u, 8u, 257u, 4095u, 8192u, 8193u, 20'011u, 100'003u, 300'000u}) {
     auto data = test::values<T>(comm.rank(), count, 7);
     for (std::size_t i = 0; i < count; ++i) data[i] = T(static_cast<float>(data[i]) * 1.001f);
     out.push_back(data);
