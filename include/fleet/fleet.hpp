@@ -38,7 +38,9 @@
 #include <fleet/core/half_lanes.hpp>
 #include <fleet/core/log.hpp>
 #include <fleet/core/random.hpp>
+#include <fleet/core/system_reason.hpp>
 #include <fleet/core/text.hpp>
+#include <fleet/core/thread.hpp>
 #include <fleet/core/type_name.hpp>
 #include <fleet/core/vectorize.hpp>
 #include <fleet/data/batch.hpp>
@@ -92,8 +94,6 @@
 #include <fleet/net/store_client.hpp>
 #include <fleet/net/store_protocol.hpp>
 #include <fleet/net/store_server.hpp>
-#include <fleet/net/system_reason.hpp>
-#include <fleet/net/thread.hpp>
 #include <fleet/net/token.hpp>
 #include <fleet/nn/activation.hpp>
 #include <fleet/nn/batch_view.hpp>

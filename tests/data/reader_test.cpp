@@ -109,7 +109,7 @@ TEST(Reader, LeavesNoThreadAndNoDescriptor) {
 TEST(ReaderDeathTest, SaysWhichLimitForbidsItsThread) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(read_without_room_for_a_thread(), testing::ExitedWithCode(7),
-              "cannot start its prefetch thread.*limit of processes and threads.*prefetch = 0");
+              "cannot start a thread for a data loader .*prefetch = 0 .*RLIMIT_NPROC");
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include <fleet/comm/perform.hpp>
 #include <fleet/comm/ring.hpp>
 #include <fleet/core/error.hpp>
-#include <fleet/net/thread.hpp>
+#include <fleet/core/thread.hpp>
 
 namespace fleet::comm {
 
@@ -80,7 +80,7 @@ FLEET_BODY Work Engine::start(Call const& call) {
 }
 
 FLEET_BODY Work Engine::enqueue(Task task) {
-  if (!thread_.joinable()) thread_ = net::start_thread("the calls that a communicator runs aside", [this] { serve(); });
+  if (!thread_.joinable()) thread_ = start_thread("the calls that a communicator runs aside", [this] { serve(); });
   task.state = std::make_shared<Work::State>();
   Work work{task.state};
   queue_.push_back(std::move(task));

@@ -4,14 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <fleet/core/config.hpp>
+#include <fleet/core/thread.hpp>
 #include <fleet/data/dataset.hpp>
 #include <fleet/data/sampler.hpp>
 
@@ -26,10 +25,6 @@ struct Pass {
   std::uint64_t epoch = 0;
 };
 
-/// Starts a thread that takes no signals. Throws ConfigurationError, with the limit that forbids it, where the system
-/// has none to give.
-FLEET_BODY std::thread start_reader(std::function<void()> body);
-
 /// The batches of one pass, filled ahead by a thread into a ring of `prefetch + 1` batches that are used again and
 /// again; with prefetch 0 they are filled by the caller, and there is no thread. Destroying it ends the thread, which
 /// takes as long as the fill under way.
@@ -41,7 +36,8 @@ class Reader {
   Reader(std::shared_ptr<D const> dataset, Pass const& pass, std::size_t prefetch)
       : dataset_(std::move(dataset)), pass_(pass), ring_(prefetch + 1), filled_(pass.first), taken_(pass.first) {
     items_.reserve(pass_.batch_size);
-    if (prefetch > 0 && pass_.first < pass_.end) thread_ = start_reader([this] { run(); });
+    if (prefetch > 0 && pass_.first < pass_.end)
+      thread_ = start_thread("a data loader (.prefetch = 0 reads without one)", [this] { run(); });
   }
   ~Reader() {
     if (!thread_.joinable()) return;
@@ -127,7 +123,3 @@ class Reader {
 };
 
 }  // namespace fleet::data::detail
-
-#ifndef FLEET_SEPARATE_BODIES
-#include <fleet/data/detail/reader_impl.hpp>  // IWYU pragma: export
-#endif

@@ -16,15 +16,15 @@
 #include <vector>
 
 #include <fleet/core/error.hpp>
+#include <fleet/core/system_reason.hpp>
 #include <fleet/launch/child.hpp>
 #include <fleet/launch/program.hpp>
-#include <fleet/net/system_reason.hpp>
 
 namespace fleet::launch {
 namespace detail {
 
 [[noreturn]] inline void throw_start_error(ProcessSpec const& process, char const* what, int error) {
-  throw Error(text("fleetrun: cannot start ", process.label, ": ", what, ": ", net::system_reason(error)));
+  throw Error(text("fleetrun: cannot start ", process.label, ": ", what, ": ", system_reason(error)));
 }
 
 struct Pipe {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include <fleet/core/error.hpp>
+#include <fleet/core/system_reason.hpp>
 #include <fleet/net/address.hpp>
 #include <fleet/net/interfaces.hpp>
-#include <fleet/net/system_reason.hpp>
 
 namespace fleet::net {
 namespace detail {

@@ -13,8 +13,8 @@
 #include <string>
 
 #include <fleet/core/error.hpp>
+#include <fleet/core/system_reason.hpp>
 #include <fleet/net/socket.hpp>
-#include <fleet/net/system_reason.hpp>
 
 namespace fleet::net {
 namespace detail {

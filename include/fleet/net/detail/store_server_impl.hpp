@@ -18,11 +18,11 @@
 
 #include <fleet/core/error.hpp>
 #include <fleet/core/log.hpp>
+#include <fleet/core/thread.hpp>
 #include <fleet/net/address.hpp>
 #include <fleet/net/socket.hpp>
 #include <fleet/net/store_protocol.hpp>
 #include <fleet/net/store_server.hpp>
-#include <fleet/net/thread.hpp>
 
 namespace fleet::net {
 

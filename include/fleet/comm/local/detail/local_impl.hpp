@@ -13,7 +13,7 @@
 #include <fleet/comm/local/detail/local_transport.hpp>
 #include <fleet/comm/local/local.hpp>
 #include <fleet/core/error.hpp>
-#include <fleet/net/thread.hpp>
+#include <fleet/core/thread.hpp>
 
 namespace fleet::comm::local {
 namespace detail {
@@ -72,7 +72,7 @@ FLEET_BODY void run(int size, FunctionRef<void(Communicator&)> rank_main, Option
   std::vector<std::thread> threads;
   try {
     for (int rank = 0; rank < size; ++rank)
-      threads.push_back(net::start_thread(text("rank ", rank), [&play, rank] { play(rank); }));
+      threads.push_back(start_thread(text("rank ", rank), [&play, rank] { play(rank); }));
   } catch (...) {
     {
       std::lock_guard lock{mutex};

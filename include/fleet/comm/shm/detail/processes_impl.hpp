@@ -10,7 +10,7 @@
 
 #include <fleet/comm/shm/detail/processes.hpp>
 #include <fleet/core/error.hpp>
-#include <fleet/net/system_reason.hpp>
+#include <fleet/core/system_reason.hpp>
 
 namespace fleet::comm::shm {
 
@@ -20,7 +20,7 @@ FLEET_BODY Processes::Processes(std::span<int const> ids) : ids_(ids.begin(), id
 #ifdef SYS_pidfd_open
     if (id == ::getpid()) continue;
     handles_.back() = Descriptor{static_cast<int>(::syscall(SYS_pidfd_open, id, 0))};
-    if (!handles_.back()) net::throw_if_limit(text("cannot watch process ", id, " of the group"), errno);
+    if (!handles_.back()) throw_if_limit(text("cannot watch process ", id, " of the group"), errno);
 #endif
   }
 }

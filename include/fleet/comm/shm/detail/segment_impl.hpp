@@ -15,7 +15,7 @@
 
 #include <fleet/comm/shm/detail/segment.hpp>
 #include <fleet/core/error.hpp>
-#include <fleet/net/system_reason.hpp>
+#include <fleet/core/system_reason.hpp>
 #include <fleet/net/token.hpp>
 
 namespace fleet::comm::shm {
@@ -50,8 +50,7 @@ FLEET_BODY Segment::~Segment() {
 FLEET_BODY void Segment::map(int descriptor) {
   void* const memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
   if (memory == MAP_FAILED)
-    throw ConfigurationError(
-        text("fleet: cannot map ", bytes_, " bytes of shared memory: ", net::system_reason(errno)));
+    throw ConfigurationError(text("fleet: cannot map ", bytes_, " bytes of shared memory: ", system_reason(errno)));
   ::madvise(memory, bytes_, MADV_HUGEPAGE);  // where the system has them for shared memory
   memory_ = static_cast<std::byte*>(memory);
 }
@@ -59,10 +58,10 @@ FLEET_BODY void Segment::map(int descriptor) {
 FLEET_BODY std::shared_ptr<Segment> Segment::create(Shape shape, std::span<int const> labels) {
   std::shared_ptr<Segment> segment{new Segment(shape)};
   Descriptor descriptor{::memfd_create("fleet", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
-  if (!descriptor) throw ConfigurationError(text("fleet: cannot make shared memory: ", net::system_reason(errno)));
+  if (!descriptor) throw ConfigurationError(text("fleet: cannot make shared memory: ", system_reason(errno)));
   if (::ftruncate(descriptor.get(), static_cast<off_t>(segment->bytes_)) != 0)
     throw ConfigurationError(
-        text("fleet: cannot make ", segment->bytes_, " bytes of shared memory: ", net::system_reason(errno)));
+        text("fleet: cannot make ", segment->bytes_, " bytes of shared memory: ", system_reason(errno)));
   ::fcntl(descriptor.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);  // so that no access can fail later
   segment->map(descriptor.get());
   segment->descriptor_ = std::move(descriptor);
@@ -82,8 +81,8 @@ FLEET_BODY std::shared_ptr<Segment> Segment::open(int process, int descriptor, s
   auto const path = text("/proc/", process, "/fd/", descriptor);
   Descriptor const opened{::open(path.c_str(), O_RDWR | O_CLOEXEC)};
   if (!opened)
-    throw ConfigurationError(text("fleet: cannot open the memory that process ", process, " shares (", path, "): ",
-                                  net::system_reason(errno), "; do the ranks run in one container and as one user?"));
+    throw ConfigurationError(text("fleet: cannot open the memory that process ", process, " shares (", path,
+                                  "): ", system_reason(errno), "; do the ranks run in one container and as one user?"));
   struct stat status {};
   Identity identity;
   bool const whole = ::fstat(opened.get(), &status) == 0 &&

@@ -19,7 +19,7 @@
 #include <fleet/comm/tcp/detail/mesh.hpp>
 #include <fleet/comm/tcp/detail/tcp_transport.hpp>
 #include <fleet/core/error.hpp>
-#include <fleet/net/system_reason.hpp>
+#include <fleet/core/system_reason.hpp>
 
 namespace fleet::comm::tcp {
 
@@ -29,7 +29,7 @@ FLEET_BODY TcpTransport::TcpTransport(int rank, Membership membership, std::vect
       membership_(std::move(membership)),
       links_(std::move(links)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (wake_ < 0) throw ConfigurationError("fleet: cannot make an event descriptor: " + net::system_reason(errno));
+  if (wake_ < 0) throw ConfigurationError("fleet: cannot make an event descriptor: " + system_reason(errno));
 }
 
 FLEET_BODY TcpTransport::~TcpTransport() { ::close(wake_); }

@@ -14,7 +14,7 @@
 
 #include <fleet/comm/tcp/detail/tcp_transport.hpp>
 #include <fleet/core/error.hpp>
-#include <fleet/net/system_reason.hpp>
+#include <fleet/core/system_reason.hpp>
 
 namespace fleet::comm::tcp {
 namespace detail {
@@ -264,7 +264,7 @@ FLEET_BODY void TcpTransport::lost(int other, int error) {
     fail(TransportError::Cause::left, other, rank(),
          text(name(other), " has left the group, while others still need it"));
   fail(TransportError::Cause::lost, other, rank(),
-       text("the connection to ", name(other), " broke (", error == 0 ? "closed by it" : net::system_reason(error),
+       text("the connection to ", name(other), " broke (", error == 0 ? "closed by it" : system_reason(error),
             "); its process has ended, or the network failed"));
 }
 

@@ -3,7 +3,7 @@
 
 #include <fleet/core/config.hpp>
 
-namespace fleet::net {
+namespace fleet {
 
 /// What the system says about `error` (an errno); where a limit was reached, which one, its value, and what to do.
 FLEET_BODY std::string system_reason(int error);
@@ -12,8 +12,8 @@ FLEET_BODY std::string system_reason(int error);
 /// could not do and why. Returns for other errors.
 FLEET_BODY void throw_if_limit(std::string const& what, int error);
 
-}  // namespace fleet::net
+}  // namespace fleet
 
 #ifndef FLEET_SEPARATE_BODIES
-#include <fleet/net/detail/system_reason_impl.hpp>  // IWYU pragma: export
+#include <fleet/core/detail/system_reason_impl.hpp>  // IWYU pragma: export
 #endif

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include <fleet/core/error.hpp>
-#include <fleet/net/system_reason.hpp>
-#include <fleet/net/thread.hpp>
+#include <fleet/core/system_reason.hpp>
+#include <fleet/core/thread.hpp>
 
-namespace fleet::net {
+namespace fleet {
 
 FLEET_BODY std::thread start_thread(std::string const& purpose, std::function<void()> body) {
   sigset_t all, before;
@@ -27,10 +27,10 @@ FLEET_BODY std::thread start_thread(std::string const& purpose, std::function<vo
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (error != 0)
-    throw ConfigurationError(text("fleet: cannot start a thread for ", purpose, ": ", system_reason(error),
-                                  "; see also the limits of the "
-                                  "container, and /proc/sys/kernel/threads-max"));
+    throw ConfigurationError(
+        text("fleet: cannot start a thread for ", purpose, ": ", system_reason(error),
+             "; threads are limited by ulimit -u, memory for their stacks by ulimit -v, both by the container too"));
   return thread;
 }
 
-}  // namespace fleet::net
+}  // namespace fleet

@@ -6,9 +6,9 @@
 #include <system_error>
 
 #include <fleet/core/error.hpp>
-#include <fleet/net/system_reason.hpp>
+#include <fleet/core/system_reason.hpp>
 
-namespace fleet::net {
+namespace fleet {
 
 FLEET_BODY std::string system_reason(int error) {
   std::string const reason = std::generic_category().message(error);
@@ -30,4 +30,4 @@ FLEET_BODY void throw_if_limit(std::string const& what, int error) {
     throw ConfigurationError("fleet: " + what + ": " + system_reason(error));
 }
 
-}  // namespace fleet::net
+}  // namespace fleet
