@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
 
   nn::Sequential network{nn::Flatten{}, nn::Linear{784, 128}, nn::Tanh{}, nn::Linear{128, 10}};
   auto trainer = fleet::distribute(job, network, nn::SoftmaxCrossEntropy{},
-                                   fleet::optim::Adam{.learning_rate = fleet::optim::Cosine{.learning_rate = 1e-3, .t_max = 120}},
+                                   fleet::optim::Adam{.learning_rate = fleet::optim::Cosine{.learning_rate = 1e-3, .t_max = 600}},
                                    fleet::Strategy{fleet::ClipGradientNorm{5}});
 
   if (trainer.has_saved(checkpoint)) trainer.load(checkpoint, train);

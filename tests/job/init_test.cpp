@@ -243,6 +243,44 @@ TEST_F(Init, RefusesARoleThatContradictsItself) {
             std::string::npos);
 }
 
+TEST_F(Init, PicksSharedMemoryOnOneHostUnlessTheRoleNamesAnEngine) {
+  auto const engine_is = [&](std::string engine, std::string interface, std::string expected) {
+    auto all = roles(2, by_file());
+    for (auto& role : all) {
+      role.engine = engine;
+      role.interface = interface;
+    }
+    return fork_ranks(all, [&](Role const& role) {
+      auto const job = fleet::init(role);
+      return job.communicator().engine() == expected && job.all_reduce(1) == 2 ? 0 : 1;
+    });
+  };
+  std::vector<int> const right{0, 0};
+  EXPECT_EQ(engine_is("", "", "shm"), right);
+  EXPECT_EQ(engine_is("shm", "", "shm"), right);
+  EXPECT_EQ(engine_is("tcp", "", "tcp"), right);
+  EXPECT_EQ(engine_is("", "lo", "tcp"), right) << "an interface by name";
+  EXPECT_EQ(engine_is("", "127.0.0.1", "tcp"), right) << "an interface by address";
+}
+
+TEST_F(Init, RefusesAnUnknownEngineOrInterfaceNamingWhatThereIs) {
+  auto const refusal_has = [&](std::string engine, std::string interface, std::string expected) {
+    auto all = roles(2, by_file());
+    for (auto& role : all) {
+      role.engine = engine;
+      role.interface = interface;
+      role.timeout = std::chrono::seconds{5};
+    }
+    return fork_ranks(all, [&](Role const& role) {
+      auto const message = test::message_of<fleet::ConfigurationError>([&] { fleet::init(role); });
+      return message.find(expected) != std::string::npos ? 7 : 8;
+    });
+  };
+  std::vector<int> const refused{7, 7};
+  EXPECT_EQ(refusal_has("carrier pigeon", "", "give shm or tcp"), refused);
+  EXPECT_EQ(refusal_has("", "nosuch0", "lo"), refused);
+}
+
 TEST_F(Init, SharesFilesOut) {
   Role role;
   role.worker_num = role.local_num = 3;
