@@ -46,7 +46,7 @@ inline std::string find_program(std::string const& name, Environment const& envi
   auto const path = environment.get("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
   for (std::size_t begin = 0; begin <= path.size();) {
     auto const end = std::min(path.find(':', begin), path.size());
-    auto const candidate = text(begin == end ? "." : path.substr(begin, end - begin), "/", name);
+    auto candidate = text(begin == end ? "." : path.substr(begin, end - begin), "/", name);
     if (is_file(candidate) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
     begin = end + 1;
   }

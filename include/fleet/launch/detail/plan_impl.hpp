@@ -16,7 +16,7 @@ namespace fleet::launch {
 namespace detail {
 
 inline std::vector<std::string> device_list(std::string const& gpus) {
-  auto const devices = split_list(gpus, "--gpus");
+  auto devices = split_list(gpus, "--gpus");
   for (auto const& device : devices)
     if (device.find_first_not_of("0123456789") != std::string::npos)
       throw ConfigurationError(text("fleetrun: --gpus=\"", gpus, "\": \"", device, "\" is not the number of a device"));

@@ -34,7 +34,7 @@ inline std::string name_workers(std::vector<std::uint8_t> const& flags, std::uin
   std::string list;
   for (std::size_t rank = 0; rank < flags.size(); ++rank)
     if (flags[rank] == value) list += text(list.empty() ? "" : ", ", rank);
-  return text(list.find(',') == list.npos ? "worker " : "workers ", list);
+  return text(list.find(',') == std::string::npos ? "worker " : "workers ", list);
 }
 
 }  // namespace detail

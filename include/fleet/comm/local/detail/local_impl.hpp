@@ -48,6 +48,7 @@ inline void abort(Group& group, int rank, std::exception_ptr const& error) {
 FLEET_BODY std::vector<std::shared_ptr<Communicator>> make_group(int size, Options const& options) {
   auto const group = detail::new_group(size);
   std::vector<std::shared_ptr<Communicator>> out;
+  out.reserve(static_cast<std::size_t>(size));
   for (int rank = 0; rank < size; ++rank) out.push_back(detail::join(group, rank, options));
   return out;
 }

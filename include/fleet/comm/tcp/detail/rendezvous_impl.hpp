@@ -120,6 +120,7 @@ FLEET_BODY std::vector<Entry> Rendezvous::collect(Entry const& own) const {
     std::this_thread::sleep_for(std::min(pause, deadline_.remaining()));
   }
   std::vector<Entry> out;
+  out.reserve(found.size());
   for (auto& entry : found) out.push_back(*std::move(entry));
   detail::check_reach(out);
   return out;

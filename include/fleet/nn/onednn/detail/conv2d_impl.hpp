@@ -115,7 +115,7 @@ class Conv2dOp final : public Op {
   dnnl::memory in_layout(Lowering& lowering, dnnl::memory const& plain, compat::Desc const& layout, Time time,
                          Primitive& reorder) {
     if (same_layout(plain.get_desc(), layout)) return plain;
-    auto const copy = buffers_.memory(layout, lowering.scratch(layout.get_size(), time));
+    auto copy = buffers_.memory(layout, lowering.scratch(layout.get_size(), time));
     reorder = lowering.reorder(plain, copy, time);
     return copy;
   }
