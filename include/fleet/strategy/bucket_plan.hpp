@@ -18,7 +18,7 @@ struct BucketLimits {
 /// The layer of a parameter: its name up to the last dot ("block1.conv.weight" belongs to "block1.conv").
 constexpr std::string_view layer_of(std::string_view name) {
   auto const dot = name.rfind('.');
-  return dot == name.npos ? name : name.substr(0, dot);
+  return dot == std::string_view::npos ? name : name.substr(0, dot);
 }
 
 /// Which gradients travel together: lists of positions, in the order in which they are sent. Parameters are taken

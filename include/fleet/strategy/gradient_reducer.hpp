@@ -103,6 +103,7 @@ class GradientReducer {
   /// Which messages can be reduced where they lie: those whose gradients lie alike on every worker.
   std::vector<bool> agree_on_layout(std::vector<std::vector<std::size_t>> const& plan) const {
     std::vector<std::int64_t> least;
+    least.reserve(plan.size());
     for (auto const& members : plan) least.push_back(layout_of(members));
     auto greatest = least;
     workers_.all_reduce(std::span{least}, comm::ReduceOp::min);

@@ -11,7 +11,7 @@
 namespace fleet {
 
 FLEET_BODY std::string system_reason(int error) {
-  std::string const reason = std::generic_category().message(error);
+  std::string reason = std::generic_category().message(error);
   rlimit limit{};
   if (error == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
     return text(reason, " (this process may have ", limit.rlim_cur,

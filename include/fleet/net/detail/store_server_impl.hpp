@@ -126,9 +126,9 @@ struct StoreServer::Impl {
     if (request.get_header_value("If-None-Match") == "*") {
       auto const [at, fresh] = values.emplace(request.path, request.body);
       if (!fresh) {
-        auto value = at->second;
+        auto const value = at->second;
         lock.unlock();
-        return answer(request, response, 412, std::move(value));
+        return answer(request, response, 412, value);
       }
     } else {
       values[request.path] = request.body;
@@ -141,9 +141,9 @@ struct StoreServer::Impl {
     std::unique_lock lock{mutex};
     auto const at = values.find(request.path);
     bool const found = at != values.end();
-    std::string value = found ? at->second : std::string{};
+    std::string const value = found ? at->second : std::string{};
     lock.unlock();
-    answer(request, response, found ? 200 : 404, std::move(value));
+    answer(request, response, found ? 200 : 404, value);
   }
 
   void finish(httplib::Request const& request, httplib::Response& response) {
@@ -170,7 +170,7 @@ FLEET_BODY StoreServer::StoreServer(std::string const& bind, Token token)
     if (port > 0) break;
   }
   if (port <= 0) {
-    Listener{addresses.front()};  // says why it cannot be done
+    Listener const probe{addresses.front()};  // says why it cannot be done
     throw ConfigurationError("fleet: the store cannot listen on " + bind);
   }
   ::listen(impl_->listening, SOMAXCONN);  // all ranks come at once
