@@ -2,7 +2,7 @@ find_package(GTest REQUIRED)
 include(GoogleTest)
 
 # fleet_test(comm/tcp): tests/comm/tcp_test.cpp, a program and its cases, with the area as label. NN: it needs the
-# networks (oneDNN). The target tests_<area> builds all programs of an area.
+# networks (oneDNN). The target tests_<area>, made by tests/CMakeLists.txt, builds all programs of an area.
 function(fleet_test name)
   cmake_parse_arguments(arg "NN" "TIMEOUT" "LINK" ${ARGN})
   set_property(GLOBAL APPEND PROPERTY fleet_tests_listed ${name})
@@ -23,9 +23,6 @@ function(fleet_test name)
   endif()
   target_compile_definitions(${target} PRIVATE FLEET_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                              FLEET_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  if(NOT TARGET tests_${area})
-    add_custom_target(tests_${area})
-  endif()
   add_dependencies(tests_${area} ${target})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)
