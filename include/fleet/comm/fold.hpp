@@ -80,6 +80,7 @@ struct Reduction {
     }
   }
   void load(std::byte* accumulators, std::byte const* in, std::size_t count) const {
+    if (count == 0) return;
     auto* out = reinterpret_cast<float*>(accumulators);
     if (in_place())
       std::memcpy(accumulators, in, count * element);
@@ -89,6 +90,7 @@ struct Reduction {
       widen<bfloat16>(out, in, count);
   }
   void store(std::byte* out, std::byte const* accumulators, std::size_t count) const {
+    if (count == 0) return;
     auto const* in = reinterpret_cast<float const*>(accumulators);
     if (in_place())
       std::memcpy(out, accumulators, count * element);
