@@ -29,7 +29,8 @@ struct Trivial {
 struct Descent {
   float learning_rate = 1e-3f;
   void update(fleet::Parameter const& parameter) {
-    for (std::size_t i = 0; i < parameter.value.size(); ++i) parameter.value[i] -= learning_rate * parameter.gradient[i];
+    for (std::size_t i = 0; i < parameter.value.size(); ++i)
+      parameter.value[i] -= learning_rate * parameter.gradient[i];
   }
 };
 

@@ -1,9 +1,9 @@
 // The collectives by themselves: sums, gathers, groups, messages, and work that goes on meanwhile.
 //   fleetrun --nproc_per_node=3 ./collectives
 #include <cstdio>
+#include <fleet/fleet.hpp>
 #include <numeric>
 #include <vector>
-#include <fleet/fleet.hpp>
 
 int main(int argc, char** argv) try {
   auto job = fleet::init(argc, argv);

@@ -12,9 +12,14 @@ int main(int argc, char** argv) try {
   fleet::data::DataLoader train{digits.train, job, {.batch_size = 100, .shuffle = true}};
   fleet::data::DataLoader test{digits.test, job, {.batch_size = 100}};
 
-  nn::Sequential network{nn::Conv2d{1, 20, 5, {.padding = 2}},  nn::ReLU{}, nn::MaxPool2d{2},
-                         nn::Conv2d{20, 20, 5, {.padding = 2}}, nn::ReLU{}, nn::MaxPool2d{2},
-                         nn::Flatten{}, nn::Linear{980, 10}};
+  nn::Sequential network{nn::Conv2d{1, 20, 5, {.padding = 2}},
+                         nn::ReLU{},
+                         nn::MaxPool2d{2},
+                         nn::Conv2d{20, 20, 5, {.padding = 2}},
+                         nn::ReLU{},
+                         nn::MaxPool2d{2},
+                         nn::Flatten{},
+                         nn::Linear{980, 10}};
 
   auto trainer = fleet::distribute(job, network, nn::SoftmaxCrossEntropy{},
                                    fleet::optim::Momentum{.learning_rate = 0.01f, .momentum = 0.9f});

@@ -14,16 +14,17 @@ int main(int argc, char** argv) {
   fleet::data::DataLoader test{digits.test, job, {.batch_size = 100}};
 
   nn::Sequential network{nn::Flatten{}, nn::Linear{784, 128}, nn::Tanh{}, nn::Linear{128, 10}};
-  auto trainer = fleet::distribute(job, network, nn::SoftmaxCrossEntropy{},
-                                   fleet::optim::Adam{.learning_rate = fleet::optim::Cosine{.learning_rate = 1e-3, .t_max = 600}},
-                                   fleet::Strategy{fleet::ClipGradientNorm{5}});
+  auto trainer =
+      fleet::distribute(job, network, nn::SoftmaxCrossEntropy{},
+                        fleet::optim::Adam{.learning_rate = fleet::optim::Cosine{.learning_rate = 1e-3, .t_max = 600}},
+                        fleet::Strategy{fleet::ClipGradientNorm{5}});
 
   if (trainer.has_saved(checkpoint)) trainer.load(checkpoint, train);
 
   while (train.epoch() < 2)
     for (auto const& batch : train) {
-      trainer.forward_backward(batch);      // this worker's gradients
-      trainer.synchronize();                // their mean over all workers
+      trainer.forward_backward(batch);       // this worker's gradients
+      trainer.synchronize();                 // their mean over all workers
       auto const result = trainer.update();  // clipped, applied
       if (trainer.updates() % 25 == 0) {
         trainer.save(checkpoint, train);

@@ -2,8 +2,8 @@
 //   fleetrun --nproc_per_node=2 ./own_policy
 #include <cmath>
 #include <cstdio>
-#include <vector>
 #include <fleet/fleet.hpp>
+#include <vector>
 
 // The settings: a plain value, checked when the strategy is composed.
 struct GradientNoise {

@@ -16,7 +16,8 @@ namespace test {
 
 /// A bowl with noise that depends on (step, worker): tensors of 0, 1, 5 and 40 elements.
 struct Bowl {
-  std::vector<std::vector<float>> values{{}, {1}, std::vector<float>(5, -1), std::vector<float>(40, 2)}, gradients{values};
+  std::vector<std::vector<float>> values{{}, {1}, std::vector<float>(5, -1), std::vector<float>(40, 2)},
+      gradients{values};
   int worker;
 
   explicit Bowl(fleet::Job const& job) : worker(job.worker_index()) {}
@@ -42,16 +43,17 @@ struct Bowl {
 };
 
 struct Laws {
-  bool alone_is_plain = true;   ///< on one worker it changes nothing
-  bool equal_every_step = true; ///< all workers hold the same bytes after every step, not only after an exchange
-  int steps = 12;               ///< a multiple of every window, so that the last step ends one
+  bool alone_is_plain = true;    ///< on one worker it changes nothing
+  bool equal_every_step = true;  ///< all workers hold the same bytes after every step, not only after an exchange
+  int steps = 12;                ///< a multiple of every window, so that the last step ends one
 };
 
 using Trace = std::vector<std::vector<std::vector<float>>>;  ///< [step][parameter][element]
 
 /// Trains `laws.steps` steps; at step `resume_at` the state moves through an archive into new objects.
 template <class Optimizer, class Strategy>
-std::vector<Trace> trace(int workers, Optimizer const& optimizer, Strategy const& strategy, Laws laws, int resume_at = -1) {
+std::vector<Trace> trace(int workers, Optimizer const& optimizer, Strategy const& strategy, Laws laws,
+                         int resume_at = -1) {
   return collect(workers, [&](fleet::Job& job) {
     Trace out;
     fleet::SaveArchive saved;

@@ -34,14 +34,17 @@ void replay(fleet::Job& job, Json const& file, Json const& golden_case) {
   fleet::ClipGradientNorm norm{infinity};
   fleet::ClipGradientValue value{-infinity, infinity};
   if (auto const& clip = golden_case.at("clip"); !clip.is_null()) {
-    if (clip.at("kind") == "global_norm") norm.threshold = clip.at("threshold").get<float>();
-    else if (clip.at("kind") == "value") value = {clip.at("min").get<float>(), clip.at("max").get<float>()};
-    else FAIL() << "no clip named " << clip;
+    if (clip.at("kind") == "global_norm")
+      norm.threshold = clip.at("threshold").get<float>();
+    else if (clip.at("kind") == "value")
+      value = {clip.at("min").get<float>(), clip.at("max").get<float>()};
+    else
+      FAIL() << "no clip named " << clip;
   }
   auto model = model_of(file.at("tensors"));
-  auto trainer = fleet::distribute(
-      job, model, test::AnyOptimizer{golden_case, model.parameters()},
-      fleet::Strategy{fleet::GradientMerge<k>{.average = golden_case.at("average")}, norm, value});
+  auto trainer =
+      fleet::distribute(job, model, test::AnyOptimizer{golden_case, model.parameters()},
+                        fleet::Strategy{fleet::GradientMerge<k>{.average = golden_case.at("average")}, norm, value});
   auto const updated = golden_case.at("updated").get<std::string>();
   std::size_t windows = 0;
   for (std::size_t step = 0; step < updated.size(); ++step) {

@@ -46,8 +46,9 @@ TEST(GradientReducer, FusionChangesNoBitOnTwoWorkers) {
 
 TEST(GradientReducer, TellsItsMessages) {
   fleet::FuseAllReduce const one_mebibyte{.megabytes = 1};
-  auto const ranks =
-      test::collect(2, [&](auto& job) { return reduce(job, {104858, 104858, 104858}, one_mebibyte.limits()); });
+  auto const ranks = test::collect(2, [&](auto& job) {
+    return reduce(job, {104858, 104858, 104858}, one_mebibyte.limits());
+  });
   EXPECT_EQ(ranks[0].counters.message_bytes, (std::vector<std::uint64_t>{838864, 419432}));
   EXPECT_EQ(ranks[0].counters.messages, 2u);
   EXPECT_EQ(ranks[0].counters.bytes, 1258296u);
@@ -84,7 +85,8 @@ TEST(GradientReducer, ReducesInPlaceWhereGradientsLieSideBySide) {
 TEST(GradientReducer, PairsByIdentityWhereWorkersLayTheirGradientsDifferently) {
   test::run_workers(2, [](fleet::Job& job) {
     bool const first = job.worker_index() == 0;  // one lays a before b, the other b before a
-    std::vector<float> values(4), gradients = first ? std::vector<float>{1, 1, 10, 10} : std::vector<float>{30, 30, 3, 3};
+    std::vector<float> values(4),
+        gradients = first ? std::vector<float>{1, 1, 10, 10} : std::vector<float>{30, 30, 3, 3};
     auto const part = [&](bool front) {
       std::size_t const at = front == first ? 0 : 2;
       return fleet::Parameter{"p", std::span{values}.subspan(at, 2), std::span{gradients}.subspan(at, 2)};

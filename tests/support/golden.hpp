@@ -36,7 +36,8 @@ inline double number(Json const& value) {
 /// The values of a list, or of a tensor {"shape", "data"}, cast to float first as the files ask.
 inline std::vector<float> floats(Json const& value) {
   std::vector<float> out;
-  for (auto const& element : value.is_object() ? value.at("data") : value) out.push_back(static_cast<float>(number(element)));
+  for (auto const& element : value.is_object() ? value.at("data") : value)
+    out.push_back(static_cast<float>(number(element)));
   return out;
 }
 

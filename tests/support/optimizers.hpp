@@ -30,8 +30,8 @@ void with_optimizer(Json const& golden_case, Function&& function) {
                                            .nesterov = settings.value("nesterov", false),
                                            .regularization = regularization});
   if (kind == "adagrad")
-    return function(fleet::optim::Adagrad{
-        .learning_rate = rate, .epsilon = setting("epsilon"), .regularization = regularization});
+    return function(
+        fleet::optim::Adagrad{.learning_rate = rate, .epsilon = setting("epsilon"), .regularization = regularization});
   if (kind == "adam")
     return function(fleet::optim::Adam{.learning_rate = rate,
                                        .beta1 = setting("beta1"),

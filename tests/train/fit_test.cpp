@@ -40,19 +40,22 @@ fleet::data::TensorDataset points() {
 }
 
 auto make_trainer(fleet::Job& job, std::int64_t width = 16) {
-  return fleet::distribute(job, nn::Sequential{nn::Linear{6, width}, nn::Tanh{}, nn::Dropout{0.1f}, nn::Linear{width, 3}},
+  return fleet::distribute(job,
+                           nn::Sequential{nn::Linear{6, width}, nn::Tanh{}, nn::Dropout{0.1f}, nn::Linear{width, 3}},
                            nn::SoftmaxCrossEntropy{}, fleet::optim::Adam{.learning_rate = 0.02f},
                            fleet::Strategy{fleet::GradientMerge<2>{}});
 }
 
-fleet::data::DataLoader<fleet::data::TensorDataset> make_loader(fleet::data::TensorDataset const& dataset, fleet::Job& job) {
+fleet::data::DataLoader<fleet::data::TensorDataset> make_loader(fleet::data::TensorDataset const& dataset,
+                                                                fleet::Job& job) {
   return {dataset, job, {.batch_size = 8, .shuffle = true}};
 }
 
 template <class Trainer>
 std::vector<float> bytes_of(Trainer& trainer) {
   std::vector<float> all;
-  for (auto const& parameter : trainer.parameters()) all.insert(all.end(), parameter.value.begin(), parameter.value.end());
+  for (auto const& parameter : trainer.parameters())
+    all.insert(all.end(), parameter.value.begin(), parameter.value.end());
   return all;
 }
 

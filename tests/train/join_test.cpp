@@ -15,7 +15,8 @@ using Mode = fleet::Join::Mode;
 std::vector<std::vector<float>> run(Mode mode, std::vector<int> batches) {
   return test::collect(static_cast<int>(batches.size()), [&](fleet::Job& job) {
     test::Replay model{{"w"}, {{0}}};
-    auto trainer = fleet::distribute(job, model, fleet::optim::SGD{.learning_rate = 1.0f}, fleet::Strategy{fleet::Join{mode}});
+    auto trainer =
+        fleet::distribute(job, model, fleet::optim::SGD{.learning_rate = 1.0f}, fleet::Strategy{fleet::Join{mode}});
     std::vector<float> after;
     for (int epoch = 0; epoch < 2; ++epoch) {
       for (int step = 0; step < batches[static_cast<std::size_t>(job.worker_index())] && !trainer.finished(); ++step)

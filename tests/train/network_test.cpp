@@ -42,9 +42,14 @@ fleet::data::TensorDataset pictures() {
 }
 
 auto network() {
-  return nn::Sequential{nn::Conv2d{1, 6, 3, {.padding = 1}}, nn::ReLU{}, nn::MaxPool2d{2},
-                        nn::Conv2d{6, 6, 3, {.padding = 1}}, nn::ReLU{}, nn::MaxPool2d{2},
-                        nn::Flatten{}, nn::Linear{24, 4}};
+  return nn::Sequential{nn::Conv2d{1, 6, 3, {.padding = 1}},
+                        nn::ReLU{},
+                        nn::MaxPool2d{2},
+                        nn::Conv2d{6, 6, 3, {.padding = 1}},
+                        nn::ReLU{},
+                        nn::MaxPool2d{2},
+                        nn::Flatten{},
+                        nn::Linear{24, 4}};
 }
 
 struct Run {

@@ -29,7 +29,8 @@ struct Plane {
   std::vector<float> weight{0.1f, -0.2f, 0.3f}, weight_gradient{0, 0, 0}, bias{0}, bias_gradient{0};
 
   auto parameters() {
-    return std::array{fleet::Parameter{"weight", weight, weight_gradient}, fleet::Parameter{"bias", bias, bias_gradient}};
+    return std::array{fleet::Parameter{"weight", weight, weight_gradient},
+                      fleet::Parameter{"bias", bias, bias_gradient}};
   }
   float forward_backward(std::vector<Sample> const& batch) {
     weight_gradient.assign(3, 0), bias_gradient.assign(1, 0);
@@ -125,8 +126,9 @@ TEST(Trainer, PairsGradientsByNameInAnyOrderOfReadiness) {
         return 0;
       }
     };
-    auto trainer = fleet::distribute(job, Shuffled{model, fleet::Random{9}.split(job.worker_index())},
-                                     SGD{.learning_rate = 1.0f}, fleet::Strategy{fleet::FuseAllReduce{.megabytes = 20e-6}});
+    auto trainer =
+        fleet::distribute(job, Shuffled{model, fleet::Random{9}.split(job.worker_index())}, SGD{.learning_rate = 1.0f},
+                          fleet::Strategy{fleet::FuseAllReduce{.megabytes = 20e-6}});
     std::vector<double> expected(count);
     for (int step = 0; step < 100; ++step) {
       Batch batch(count);
@@ -164,7 +166,8 @@ TEST(Trainer, RefusesParametersThatDifferBetweenWorkersNamingTheFirst) {
   });
   for (auto const& message : swapped)
     EXPECT_EQ(message,
-              "fleet: parameter 0 differs between workers: worker 0 lists a [1], worker 1 lists b [1]. Build the same model, in "
+              "fleet: parameter 0 differs between workers: worker 0 lists a [1], worker 1 lists b [1]. Build the same "
+              "model, in "
               "the same order, on every worker");
   auto const shorter = messages(3, [](fleet::Job& job) {
     test::Replay model{{"a", "b"}, {{1}, {2}}};
@@ -195,8 +198,9 @@ TEST(Trainer, TakesFrozenAndThawedParametersOnAllWorkersAlike) {
     trainer.step(Batch{{1}, {1}});
   });
   for (auto const& message : alone)
-    EXPECT_EQ(message,
-              "fleet: parameter b is trainable on worker 0 and frozen on worker 1. Set `trainable` alike on every worker");
+    EXPECT_EQ(
+        message,
+        "fleet: parameter b is trainable on worker 0 and frozen on worker 1. Set `trainable` alike on every worker");
 }
 
 TEST(Trainer, TakesEmptyParametersAndModelsWithoutAny) {
@@ -216,7 +220,8 @@ TEST(Trainer, NamesTheWorkerThatLeavesAndTheStep) {
   });
   EXPECT_EQ(left[2], "no error");
   for (int rank : {0, 1}) {
-    EXPECT_NE(left[static_cast<std::size_t>(rank)].find("rank 2"), std::string::npos) << left[static_cast<std::size_t>(rank)];
+    EXPECT_NE(left[static_cast<std::size_t>(rank)].find("rank 2"), std::string::npos)
+        << left[static_cast<std::size_t>(rank)];
     EXPECT_NE(left[static_cast<std::size_t>(rank)].find("in training step 3"), std::string::npos);
   }
 }

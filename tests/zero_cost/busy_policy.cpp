@@ -3,6 +3,7 @@
 
 #include "step.hpp"
 
-[[gnu::flatten]] float one_step(fleet::TrainingStep<Model&, fleet::optim::SGD, fleet::Strategy<fleet::ClipGradientNorm>>& trainer) {
+[[gnu::flatten]] float one_step(
+    fleet::TrainingStep<Model&, fleet::optim::SGD, fleet::Strategy<fleet::ClipGradientNorm>>& trainer) {
   return trainer.step(1.0f).loss;
 }

@@ -43,7 +43,9 @@ class Communicator {
 
   /// `data` becomes the element-wise sum (max, min, product) over the ranks, on every rank.
   template <Element T>
-  void all_reduce(std::span<T> data, ReduceOp op = ReduceOp::sum) { run(all_reduce_call(data, op)); }
+  void all_reduce(std::span<T> data, ReduceOp op = ReduceOp::sum) {
+    run(all_reduce_call(data, op));
+  }
   template <Element T>
   [[nodiscard]] Work start_all_reduce(std::span<T> data, ReduceOp op = ReduceOp::sum) {
     return start(all_reduce_call(data, op));
@@ -52,14 +54,22 @@ class Communicator {
   /// As all_reduce, but only `root` gets the result; the others keep their data.
   template <Element T>
   void reduce(std::span<T> data, int root, ReduceOp op = ReduceOp::sum) {
-    run({.operation = Operation::reduce, .dtype = dtype_of<T>, .reduce = op, .peer = root, .output = std::as_writable_bytes(data)});
+    run({.operation = Operation::reduce,
+         .dtype = dtype_of<T>,
+         .reduce = op,
+         .peer = root,
+         .output = std::as_writable_bytes(data)});
   }
 
   /// `data` of every rank becomes that of `root`.
   template <Element T>
-  void broadcast(std::span<T> data, int root) { run(broadcast_call(data, root)); }
+  void broadcast(std::span<T> data, int root) {
+    run(broadcast_call(data, root));
+  }
   template <Element T>
-  [[nodiscard]] Work start_broadcast(std::span<T> data, int root) { return start(broadcast_call(data, root)); }
+  [[nodiscard]] Work start_broadcast(std::span<T> data, int root) {
+    return start(broadcast_call(data, root));
+  }
 
   /// Every rank gives `input`, all of one size; `output` holds them in rank order: size() * input.size() elements.
   template <Element T>
@@ -94,28 +104,40 @@ class Communicator {
   template <Element T>
   void reduce_scatter(std::span<T const> input, std::span<T> output, ReduceOp op = ReduceOp::sum,
                       std::span<std::size_t const> counts = {}) {
-    run({.operation = Operation::reduce_scatter, .dtype = dtype_of<T>, .reduce = op, .output = std::as_writable_bytes(output),
-         .input = std::as_bytes(input), .counts = counts});
+    run({.operation = Operation::reduce_scatter,
+         .dtype = dtype_of<T>,
+         .reduce = op,
+         .output = std::as_writable_bytes(output),
+         .input = std::as_bytes(input),
+         .counts = counts});
   }
 
   /// Rank r gets the r-th of the size() equal parts of `input`, which matters on `root` only.
   template <Element T>
   void scatter(std::span<T const> input, std::span<T> output, int root) {
-    run({.operation = Operation::scatter, .dtype = dtype_of<T>, .peer = root, .output = std::as_writable_bytes(output),
+    run({.operation = Operation::scatter,
+         .dtype = dtype_of<T>,
+         .peer = root,
+         .output = std::as_writable_bytes(output),
          .input = std::as_bytes(input)});
   }
 
   /// `output`, which matters on `root` only, holds every rank's `input` in rank order.
   template <Element T>
   void gather(std::span<T const> input, std::span<T> output, int root) {
-    run({.operation = Operation::gather, .dtype = dtype_of<T>, .peer = root, .output = std::as_writable_bytes(output),
+    run({.operation = Operation::gather,
+         .dtype = dtype_of<T>,
+         .peer = root,
+         .output = std::as_writable_bytes(output),
          .input = std::as_bytes(input)});
   }
 
   /// Part r of `input` goes to rank r; part r of `output` came from rank r. Parts are equal.
   template <Element T>
   void all_to_all(std::span<T const> input, std::span<T> output) {
-    run({.operation = Operation::all_to_all, .dtype = dtype_of<T>, .output = std::as_writable_bytes(output),
+    run({.operation = Operation::all_to_all,
+         .dtype = dtype_of<T>,
+         .output = std::as_writable_bytes(output),
          .input = std::as_bytes(input)});
   }
 
@@ -126,7 +148,11 @@ class Communicator {
   }
   template <Element T>
   void receive(std::span<T> data, int from, std::uint32_t tag = 0) {
-    run({.operation = Operation::receive, .dtype = dtype_of<T>, .peer = from, .tag = tag, .output = std::as_writable_bytes(data)});
+    run({.operation = Operation::receive,
+         .dtype = dtype_of<T>,
+         .peer = from,
+         .tag = tag,
+         .output = std::as_writable_bytes(data)});
   }
 
   /// Returns once every rank has called it.
@@ -145,16 +171,21 @@ class Communicator {
  private:
   template <Element T>
   static Call all_reduce_call(std::span<T> data, ReduceOp op) {
-    return {.operation = Operation::all_reduce, .dtype = dtype_of<T>, .reduce = op, .output = std::as_writable_bytes(data)};
+    return {
+        .operation = Operation::all_reduce, .dtype = dtype_of<T>, .reduce = op, .output = std::as_writable_bytes(data)};
   }
   template <Element T>
   static Call broadcast_call(std::span<T> data, int root) {
-    return {.operation = Operation::broadcast, .dtype = dtype_of<T>, .peer = root, .output = std::as_writable_bytes(data)};
+    return {
+        .operation = Operation::broadcast, .dtype = dtype_of<T>, .peer = root, .output = std::as_writable_bytes(data)};
   }
   template <Element T>
   static Call all_gather_call(std::span<T const> input, std::span<T> output, std::span<std::size_t const> counts) {
-    return {.operation = Operation::all_gather, .dtype = dtype_of<T>, .output = std::as_writable_bytes(output),
-            .input = std::as_bytes(input), .counts = counts};
+    return {.operation = Operation::all_gather,
+            .dtype = dtype_of<T>,
+            .output = std::as_writable_bytes(output),
+            .input = std::as_bytes(input),
+            .counts = counts};
   }
 
   int rank_, size_;

@@ -14,8 +14,8 @@ template <class Result, class... Arguments>
 class FunctionRef<Result(Arguments...)> {
  public:
   template <class Function>
-    requires(!std::same_as<std::remove_cvref_t<Function>, FunctionRef> && std::invocable<Function&, Arguments...>)
-  FunctionRef(Function&& function)  // NOLINT(google-explicit-constructor): any callable is one
+  requires(!std::same_as<std::remove_cvref_t<Function>, FunctionRef> && std::invocable<Function&, Arguments...>)
+      FunctionRef(Function&& function)  // NOLINT(google-explicit-constructor): any callable is one
       : object_(const_cast<void*>(static_cast<void const*>(std::addressof(function)))),
         call_([](void* object, Arguments... arguments) -> Result {
           return (*static_cast<std::remove_reference_t<Function>*>(object))(std::forward<Arguments>(arguments)...);

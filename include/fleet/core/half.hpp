@@ -52,7 +52,9 @@ struct float16 {
   constexpr float16() = default;
   constexpr explicit float16(float value) : bits(detail::narrow_float16(value)) {}
   constexpr explicit operator float() const { return detail::widen_float16(bits); }
-  constexpr bool operator==(float16 const& other) const { return static_cast<float>(*this) == static_cast<float>(other); }
+  constexpr bool operator==(float16 const& other) const {
+    return static_cast<float>(*this) == static_cast<float>(other);
+  }
 };
 
 /// The upper half of a float: 7 bits of mantissa, the range of a float.

@@ -13,9 +13,8 @@ inline void append(std::string& out, char piece) { out += piece; }
 inline void append(std::string& out, bool piece) { out += piece ? "true" : "false"; }
 
 template <class Number>
-  requires((std::integral<Number> || std::floating_point<Number>) && !std::same_as<Number, char> &&
-           !std::same_as<Number, bool>)
-void append(std::string& out, Number piece) {
+requires((std::integral<Number> || std::floating_point<Number>)&&!std::same_as<Number, char> &&
+         !std::same_as<Number, bool>) void append(std::string& out, Number piece) {
   char digits[64];
   auto const end = std::to_chars(digits, digits + sizeof digits, piece).ptr;
   out.append(digits, end);

@@ -7,7 +7,8 @@ namespace fleet {
 /// The name of a type as a user would write it, without the namespace fleet: "GradientMerge<4>".
 template <class T>
 std::string type_name() {
-  std::string_view const function = __PRETTY_FUNCTION__;  // "... type_name() [with T = fleet::X; ...]", "[T = fleet::X]"
+  std::string_view const function =
+      __PRETTY_FUNCTION__;  // "... type_name() [with T = fleet::X; ...]", "[T = fleet::X]"
   auto const begin = function.find("T = ") + 4;
   std::string out{function.substr(begin, function.find(';', begin) - begin)};
   if (!out.empty() && out.back() == ']') out.pop_back();

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <fleet/core/config.hpp>
-#include <fleet/job/environment.hpp>
 #include <fleet/core/descriptor.hpp>
+#include <fleet/job/environment.hpp>
 #include <fleet/launch/plan.hpp>
 
 namespace fleet::launch {

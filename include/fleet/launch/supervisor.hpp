@@ -9,9 +9,9 @@
 
 #include <fleet/core/config.hpp>
 #include <fleet/core/deadline.hpp>
+#include <fleet/core/descriptor.hpp>
 #include <fleet/launch/child.hpp>
 #include <fleet/launch/console.hpp>
-#include <fleet/core/descriptor.hpp>
 #include <fleet/launch/plan.hpp>
 #include <fleet/launch/watched.hpp>
 

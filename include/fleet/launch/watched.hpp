@@ -8,9 +8,9 @@
 
 #include <fleet/core/config.hpp>
 #include <fleet/core/deadline.hpp>
+#include <fleet/core/descriptor.hpp>
 #include <fleet/launch/child.hpp>
 #include <fleet/launch/console.hpp>
-#include <fleet/core/descriptor.hpp>
 #include <fleet/launch/ending.hpp>
 #include <fleet/launch/line_splitter.hpp>
 #include <fleet/launch/plan.hpp>

@@ -5,8 +5,8 @@
 
 #include <fleet/core/error.hpp>
 #include <fleet/optim/optimizer.hpp>
-#include <fleet/strategy/hooks.hpp>
 #include <fleet/strategy/detail/local_training.hpp>
+#include <fleet/strategy/hooks.hpp>
 #include <fleet/strategy/parameter_average.hpp>
 
 namespace fleet {

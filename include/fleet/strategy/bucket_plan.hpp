@@ -23,7 +23,8 @@ constexpr std::string_view layer_of(std::string_view name) {
 
 /// Which gradients travel together: lists of positions, in the order in which they are sent. Parameters are taken
 /// from the last to the first, as a backward pass finishes them, and a message is closed before it would pass a limit;
-/// a tensor above the limit travels alone. Parameters kept by model parallelism (`distributed`) and empty ones stay out.
+/// a tensor above the limit travels alone. Parameters kept by model parallelism (`distributed`) and empty ones stay
+/// out.
 inline std::vector<std::vector<std::size_t>> plan_buckets(std::span<Parameter const> parameters, BucketLimits limits) {
   std::vector<std::vector<std::size_t>> buckets;
   std::uint64_t bytes = 0;

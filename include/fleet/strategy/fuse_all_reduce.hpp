@@ -16,8 +16,8 @@ struct FuseAllReduce {
 
   void validate() const {
     if (!(megabytes >= 0) || std::isinf(megabytes))
-      throw ConfigurationError(
-          text("fleet: FuseAllReduce.megabytes is ", megabytes, "; give 0 (no fusion) or a positive number of 2^20 bytes"));
+      throw ConfigurationError(text("fleet: FuseAllReduce.megabytes is ", megabytes,
+                                    "; give 0 (no fusion) or a positive number of 2^20 bytes"));
     if (layers < 1) throw ConfigurationError(text("fleet: FuseAllReduce.layers is ", layers, "; give at least 1"));
   }
 

@@ -24,8 +24,8 @@ struct GradientMerge {
                 "fleet: GradientMerge<k> merges k steps, so k must be at least 1. Write GradientMerge<4>, or leave the "
                 "policy out to update at every step.");
 
-  bool average = true;        ///< mean over the window; false: sum
-  bool keep_short = true;     ///< a last window of fewer than k steps is applied; false: it is dropped
+  bool average = true;     ///< mean over the window; false: sum
+  bool keep_short = true;  ///< a last window of fewer than k steps is applied; false: it is dropped
 
   using kind = GradientMergeKind;
   static constexpr Phase phase = Phase::accumulate;

@@ -17,7 +17,7 @@ namespace fleet {
 struct ReductionCounters {
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t bytes_copied = 0;             ///< into and out of fused buffers; 0 where gradients lie side by side
+  std::uint64_t bytes_copied = 0;            ///< into and out of fused buffers; 0 where gradients lie side by side
   std::vector<std::uint64_t> message_bytes;  ///< of the messages of one step, in the order sent
 };
 

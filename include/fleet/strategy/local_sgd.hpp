@@ -2,8 +2,8 @@
 #include <cstdint>
 
 #include <fleet/core/error.hpp>
-#include <fleet/strategy/hooks.hpp>
 #include <fleet/strategy/detail/local_training.hpp>
+#include <fleet/strategy/hooks.hpp>
 #include <fleet/strategy/parameter_average.hpp>
 
 namespace fleet {

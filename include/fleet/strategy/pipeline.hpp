@@ -10,15 +10,20 @@ namespace fleet {
 namespace detail {
 
 template <std::size_t, class P>
-struct RuntimeAt { runtime_of_t<P> runtime; };
+struct RuntimeAt {
+  runtime_of_t<P> runtime;
+};
 
 /// A policy's running state: made from its settings and from as much of (setup, optimizer) as it asks for.
 template <class P, class Optimizer>
 runtime_of_t<P> make_runtime(P const& policy, Setup const& setup, [[maybe_unused]] Optimizer const& optimizer) {
   using R = runtime_of_t<P>;
-  if constexpr (std::is_same_v<R, P>) return policy;
-  else if constexpr (std::is_constructible_v<R, P const&, Setup const&, Optimizer const&>) return R(policy, setup, optimizer);
-  else return R(policy, setup);
+  if constexpr (std::is_same_v<R, P>)
+    return policy;
+  else if constexpr (std::is_constructible_v<R, P const&, Setup const&, Optimizer const&>)
+    return R(policy, setup, optimizer);
+  else
+    return R(policy, setup);
 }
 
 /// Positions in the list, sorted by phase; equal phases keep the order of the list.
@@ -54,25 +59,35 @@ class PipelineOf<std::index_sequence<I...>, Ps...> : RuntimeAt<I, Ps>... {
 
   /// The wrappers in phase order, each around the next, `innermost()` at the end.
   template <class Innermost>
-  void update(Step& step, Parameter& parameter, Innermost& innermost) { update_from<0>(step, parameter, innermost); }
+  void update(Step& step, Parameter& parameter, Innermost& innermost) {
+    update_from<0>(step, parameter, innermost);
+  }
 
   /// What each policy keeps between steps, under its name.
   template <class Archive>
-  void archive(Archive& archive) { (archive_at<I, Ps>(archive), ...); }
+  void archive(Archive& archive) {
+    (archive_at<I, Ps>(archive), ...);
+  }
 
   /// Calls `function(name, runtime)` for each policy in the order of the list.
   template <class Function>
-  void for_each(Function&& function) { (function(type_name<Ps>(), at<I>()), ...); }
+  void for_each(Function&& function) {
+    (function(type_name<Ps>(), at<I>()), ...);
+  }
 
  private:
   static constexpr auto order_ = phase_order<Ps...>();
 
   template <std::size_t K, class P>
-  static runtime_of_t<P>& pick(RuntimeAt<K, P>& holder) { return holder.runtime; }
+  static runtime_of_t<P>& pick(RuntimeAt<K, P>& holder) {
+    return holder.runtime;
+  }
   template <std::size_t K, class P>
   static std::type_identity<P> policy_type(RuntimeAt<K, P> const&);
   template <std::size_t K>
-  auto& at() { return pick<K>(*this); }
+  auto& at() {
+    return pick<K>(*this);
+  }
 
   template <std::size_t K>
   void begin_step_at(Step& step) {
@@ -80,7 +95,8 @@ class PipelineOf<std::index_sequence<I...>, Ps...> : RuntimeAt<I, Ps>... {
   }
   template <std::size_t K>
   void gradient_ready_at(Step& step, Parameter& parameter) {
-    if constexpr (has_gradient_ready<std::remove_reference_t<decltype(at<K>())>>) at<K>().gradient_ready(step, parameter);
+    if constexpr (has_gradient_ready<std::remove_reference_t<decltype(at<K>())>>)
+      at<K>().gradient_ready(step, parameter);
   }
   template <std::size_t K>
   void before_update_at(Step& step) {
@@ -120,7 +136,9 @@ class PipelineOf<std::index_sequence<I...>, Ps...> : RuntimeAt<I, Ps>... {
 template <class S>
 struct pipeline_for;
 template <class... Ps>
-struct pipeline_for<Strategy<Ps...>> { using type = PipelineOf<std::index_sequence_for<Ps...>, Ps...>; };
+struct pipeline_for<Strategy<Ps...>> {
+  using type = PipelineOf<std::index_sequence_for<Ps...>, Ps...>;
+};
 
 }  // namespace detail
 

@@ -10,7 +10,9 @@ namespace fleet {
 namespace detail {
 
 template <std::size_t, class P>
-struct PolicyAt { P policy; };
+struct PolicyAt {
+  P policy;
+};
 
 template <class Indices, class... Ps>
 struct PolicyPack;
@@ -33,10 +35,14 @@ class Strategy : detail::Admitted<Ps...> {
 
   /// Calls `function(policy)` for each policy in the order of the list.
   template <class Function>
-  void for_each(Function&& function) const { visit(function, std::index_sequence_for<Ps...>{}); }
+  void for_each(Function&& function) const {
+    visit(function, std::index_sequence_for<Ps...>{});
+  }
 
   template <std::size_t I>
-  auto const& policy() const { return at<I>(policies_); }
+  auto const& policy() const {
+    return at<I>(policies_);
+  }
 
   /// The settings of one kind of policy, or its defaults where it is not listed.
   template <class P>
@@ -64,9 +70,13 @@ class Strategy : detail::Admitted<Ps...> {
 
  private:
   template <std::size_t I, class P>
-  static P const& at(detail::PolicyAt<I, P> const& holder) { return holder.policy; }
+  static P const& at(detail::PolicyAt<I, P> const& holder) {
+    return holder.policy;
+  }
   template <class Function, std::size_t... I>
-  void visit(Function& function, std::index_sequence<I...>) const { (function(policy<I>()), ...); }
+  void visit(Function& function, std::index_sequence<I...>) const {
+    (function(policy<I>()), ...);
+  }
 
   detail::PolicyPack<std::index_sequence_for<Ps...>, Ps...> policies_;
 };

@@ -24,10 +24,10 @@ constexpr bool is_strategy<Strategy<Ps...>> = true;
 template <class P, class O, class... Ps>
 constexpr bool fits_optimizer = true;
 template <class P, class O, class... Ps>
-  requires requires { typename P::template with<O>; }
+requires requires { typename P::template with<O>; }
 constexpr bool fits_optimizer<P, O, Ps...> = sizeof(typename P::template with<O>) > 0;
 template <class P, class O, class... Ps>
-  requires requires { typename P::template with_among<O, Ps...>; }
+requires requires { typename P::template with_among<O, Ps...>; }
 constexpr bool fits_optimizer<P, O, Ps...> = sizeof(typename P::template with_among<O, Ps...>) > 0;
 
 template <class S, class O>
@@ -39,9 +39,10 @@ struct RulesHold<Strategy<Ps...>, O> {
 
 template <class Model>
 struct ModelIsOne {
-  static_assert(has_parameters<Model>,
-                "fleet: a model needs parameters(), which returns a range of fleet::Parameter. Add that member, or pass a "
-                "network and a loss.");
+  static_assert(
+      has_parameters<Model>,
+      "fleet: a model needs parameters(), which returns a range of fleet::Parameter. Add that member, or pass a "
+      "network and a loss.");
 };
 
 template <class M, class O, class S>
@@ -63,8 +64,7 @@ auto distribute(Job& job, M&& model, O optimizer, Strategy<Ps...> const& strateg
   return detail::make_trainer(job, std::forward<M>(model), std::move(optimizer), strategy);
 }
 template <class M, class O>
-  requires(!detail::is_strategy<O>)
-auto distribute(Job& job, M&& model, O optimizer) {
+requires(!detail::is_strategy<O>) auto distribute(Job& job, M&& model, O optimizer) {
   return detail::make_trainer(job, std::forward<M>(model), std::move(optimizer), Strategy<>{});
 }
 
@@ -75,15 +75,16 @@ auto distribute(Job& job, Network const& network, Loss const& loss, O optimizer,
                 NetworkOptions const& options = {}) {
   using Executor = nn::Executor<Network, Loss>;
   constexpr bool compiled = requires { sizeof(Executor); };
-  static_assert(compiled,
-                "fleet: a network needs an engine that computes it. Link fleet::nn (find_package(fleet COMPONENTS nn)).");
+  static_assert(
+      compiled,
+      "fleet: a network needs an engine that computes it. Link fleet::nn (find_package(fleet COMPONENTS nn)).");
   if constexpr (compiled)
     return detail::make_trainer(job, Executor(network, loss, {.seed = options.seed, .rank = job.worker_index()}),
                                 std::move(optimizer), strategy);
 }
 template <class Network, class Loss, class O>
-  requires(!detail::is_strategy<O>)
-auto distribute(Job& job, Network const& network, Loss const& loss, O optimizer, NetworkOptions const& options = {}) {
+requires(!detail::is_strategy<O>) auto distribute(Job& job, Network const& network, Loss const& loss, O optimizer,
+                                                  NetworkOptions const& options = {}) {
   return distribute(job, network, loss, std::move(optimizer), Strategy<>{}, options);
 }
 

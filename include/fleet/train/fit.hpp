@@ -13,17 +13,17 @@
 namespace fleet {
 
 struct FitOptions {
-  std::int64_t epochs = 1;           ///< at least 0
-  ProgressSettings progress{};       ///< what the first worker prints
+  std::int64_t epochs = 1;             ///< at least 0
+  ProgressSettings progress{};         ///< what the first worker prints
   std::filesystem::path checkpoint{};  ///< where to save, and to resume from if a set is there; empty: neither
   std::int64_t checkpoint_steps = 0;   ///< save every so many steps too; 0: at the end of each epoch only
 };
 
 struct FitResult {
-  double loss = 0;            ///< mean over the last epoch's batches of all workers
-  std::int64_t steps = 0;     ///< forward passes of each worker in this call
-  std::int64_t updates = 0;   ///< applied in this call
-  std::int64_t skipped = 0;   ///< updates left out, as by a gradient that is not finite
+  double loss = 0;           ///< mean over the last epoch's batches of all workers
+  std::int64_t steps = 0;    ///< forward passes of each worker in this call
+  std::int64_t updates = 0;  ///< applied in this call
+  std::int64_t skipped = 0;  ///< updates left out, as by a gradient that is not finite
 };
 
 namespace detail {
@@ -54,8 +54,7 @@ FitResult fit(Trainer& trainer, Loader& loader, FitOptions const& options) {
   FitResult result;
   detail::FitPosition position;
   bool const saves = !options.checkpoint.empty();
-  if (saves && trainer.has_saved(options.checkpoint))
-    trainer.load(options.checkpoint, loader, position);
+  if (saves && trainer.has_saved(options.checkpoint)) trainer.load(options.checkpoint, loader, position);
 
   std::optional<Progress> progress;
   if (trainer.job().is_first_worker()) progress.emplace(options.progress, options.epochs);

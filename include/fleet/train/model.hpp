@@ -19,7 +19,9 @@ concept has_parameters = requires(M& model) {
 namespace detail {
 
 template <class M, class Batch>
-concept takes_batch = requires(M& m, Batch const& b) { { m.forward_backward(b) } -> std::convertible_to<float>; };
+concept takes_batch = requires(M& m, Batch const& b) {
+  { m.forward_backward(b) } -> std::convertible_to<float>;
+};
 template <class M, class Batch>
 concept takes_ready = requires(M& m, Batch const& b, GradientReady ready) {
   { m.forward_backward(b, ready) } -> std::convertible_to<float>;
@@ -39,8 +41,8 @@ concept takes_scale_and_ready = requires(M& m, Batch const& b, LossScale scale, 
 /// more are optional, in this order: a LossScale, which multiplies the loss before the backward pass, and a
 /// GradientReady, called as soon as a gradient is final.
 template <class M, class Batch>
-concept model_of = has_parameters<M> && (detail::takes_batch<M, Batch> || detail::takes_ready<M, Batch> ||
-                                         detail::takes_scale<M, Batch> || detail::takes_scale_and_ready<M, Batch>);
+concept model_of = has_parameters<M> &&(detail::takes_batch<M, Batch> || detail::takes_ready<M, Batch> ||
+                                        detail::takes_scale<M, Batch> || detail::takes_scale_and_ready<M, Batch>);
 
 /// Whether the model itself tells which gradients are final; one that does may leave parameters out of a pass.
 template <class M, class Batch>
@@ -53,10 +55,14 @@ float forward_backward(M& model, Batch const& batch, [[maybe_unused]] LossScale 
   static_assert(model_of<M, Batch>,
                 "fleet: a model needs forward_backward(batch) -> float for the batches that step is given. Add that "
                 "member, taking this batch type by const reference.");
-  if constexpr (detail::takes_scale_and_ready<M, Batch>) return model.forward_backward(batch, scale, ready);
-  else if constexpr (detail::takes_ready<M, Batch>) return model.forward_backward(batch, ready);
-  else if constexpr (detail::takes_scale<M, Batch>) return model.forward_backward(batch, scale);
-  else return model.forward_backward(batch);
+  if constexpr (detail::takes_scale_and_ready<M, Batch>)
+    return model.forward_backward(batch, scale, ready);
+  else if constexpr (detail::takes_ready<M, Batch>)
+    return model.forward_backward(batch, ready);
+  else if constexpr (detail::takes_scale<M, Batch>)
+    return model.forward_backward(batch, scale);
+  else
+    return model.forward_backward(batch);
 }
 
 /// The model's parameters, asked for once.

@@ -14,7 +14,8 @@ std::string report_of(Trainer& trainer) {
   std::size_t elements = 0;
   for (auto const& parameter : trainer.parameters()) elements += parameter.value.size();
   auto const& job = trainer.job();
-  std::string lines = text("workers     ", job.worker_num(), " (", job.source(), "), this is worker ", job.worker_index(), "\n");
+  std::string lines =
+      text("workers     ", job.worker_num(), " (", job.source(), "), this is worker ", job.worker_index(), "\n");
   if (job.worker_num() > 1) lines += text("engine      ", trainer.workers().engine(), "\n");
   lines += text("strategy    ", trainer.strategy().text(), "\n");
   lines += text("optimizer   ", type_name<typename Trainer::Optimizer>(), "\n");

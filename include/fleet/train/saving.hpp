@@ -13,7 +13,9 @@ namespace detail {
 
 /// A loader's place in its epoch.
 template <class Loader>
-concept HasPosition = requires(Loader& loader) { loader.restore(loader.state()); };
+concept HasPosition = requires(Loader& loader) {
+  loader.restore(loader.state());
+};
 
 template <class Archive, class State>
 void archive_position(Archive& archive, State& state) {
@@ -69,7 +71,8 @@ void save_trainer(Trainer& trainer, std::filesystem::path const& path, Extras&..
   detail::Saved<Trainer, Extras...> saved{trainer, {extras...}};
   SaveArchive archive;
   saved.archive(archive);
-  save_checkpoint(&trainer.workers(), path, {.step = trainer.updates(), .model = detail::describe_model(trainer)}, archive);
+  save_checkpoint(&trainer.workers(), path, {.step = trainer.updates(), .model = detail::describe_model(trainer)},
+                  archive);
 }
 
 /// Whether a set lies at `path` as the first worker sees it, who reads it; the same on every worker.

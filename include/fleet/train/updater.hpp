@@ -10,13 +10,16 @@ namespace fleet {
 
 /// Any type with this member is an optimizer: it changes `parameter.value` by `parameter.gradient`.
 template <class O>
-concept PlainOptimizer = requires(O& optimizer, Parameter const& parameter) { optimizer.update(parameter); };
+concept PlainOptimizer = requires(O& optimizer, Parameter const& parameter) {
+  optimizer.update(parameter);
+};
 
 /// Drives the optimizer: one of `fleet::optim` by its running state, in one fused pass; a user's by its `update`.
 template <class O>
 class Updater {
-  static_assert(optim::StatefulOptimizer<O> || PlainOptimizer<O>,
-                "fleet: an optimizer needs update(fleet::Parameter const&). Add that member, or pass one of fleet::optim.");
+  static_assert(
+      optim::StatefulOptimizer<O> || PlainOptimizer<O>,
+      "fleet: an optimizer needs update(fleet::Parameter const&). Add that member, or pass one of fleet::optim.");
 
  public:
   Updater(O optimizer, std::span<Parameter const>) : optimizer_(std::move(optimizer)) {}
@@ -37,7 +40,9 @@ class Updater {
     if constexpr (saves<Archive>) optimizer_.archive(archive);
   }
   template <class Archive>
-  static constexpr bool saves = requires(O& optimizer, Archive& archive) { optimizer.archive(archive); };
+  static constexpr bool saves = requires(O& optimizer, Archive& archive) {
+    optimizer.archive(archive);
+  };
 
  private:
   O optimizer_;
@@ -58,7 +63,9 @@ class Updater<O> {
   }
 
   template <class Archive>
-  void archive(Archive& archive) { state_.archive(archive); }
+  void archive(Archive& archive) {
+    state_.archive(archive);
+  }
   template <class Archive>
   static constexpr bool saves = true;
 

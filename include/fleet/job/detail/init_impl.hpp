@@ -95,8 +95,7 @@ inline void leave_store(Membership const& membership, net::StoreClient const& cl
 
 /// Where this worker listens: the interface asked for, at the port that its endpoint names.
 inline std::string bind_address(Role const& role) {
-  std::string own =
-      role.worker_endpoints.empty() ? "" : role.worker_endpoints[static_cast<std::size_t>(role.index)];
+  std::string own = role.worker_endpoints.empty() ? "" : role.worker_endpoints[static_cast<std::size_t>(role.index)];
   if (role.interface.empty()) return own;
   std::uint16_t const port = own.empty() ? std::uint16_t{0} : net::HostPort::parse(own).port;
   return net::HostPort{role.interface, port}.text();

@@ -64,7 +64,8 @@ struct StoreServer::Impl {
 
   static std::string_view scope_of(std::string_view path) { return path.substr(0, path.find('/', 1)); }
 
-  void answer(httplib::Request const& request, httplib::Response& response, int status, std::string const& body = {}) const {
+  void answer(httplib::Request const& request, httplib::Response& response, int status,
+              std::string const& body = {}) const {
     auto const proof = store_protocol::Request::parse(request.get_header_value(store_protocol::proof_header)).proof;
     response.status = status;
     response.set_header(store_protocol::challenge_header, challenge);

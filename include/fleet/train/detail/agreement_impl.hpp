@@ -56,7 +56,8 @@ FLEET_BODY void agree_on_parameters(std::span<Parameter> parameters, comm::Commu
   auto const first = detail::lines_of({joined.begin(), joined.end()});
   auto const [mine, theirs] = std::mismatch(own.begin(), own.end(), first.begin(), first.end());
   bool const same = mine == own.end() && theirs == first.end();
-  auto const difference = same ? std::numeric_limits<std::uint64_t>::max() : static_cast<std::uint64_t>(mine - own.begin());
+  auto const difference =
+      same ? std::numeric_limits<std::uint64_t>::max() : static_cast<std::uint64_t>(mine - own.begin());
   std::vector<std::uint64_t> differences(static_cast<std::size_t>(workers.size()));
   workers.all_gather(std::span{&difference, 1}, std::span{differences});
   auto const worst = std::min_element(differences.begin(), differences.end());
@@ -68,8 +69,9 @@ FLEET_BODY void agree_on_parameters(std::span<Parameter> parameters, comm::Commu
     std::vector<std::uint8_t> bytes(other.begin(), other.end());
     bytes.resize(length);
     workers.broadcast(std::span{bytes}, rank);
-    throw ContractError(text("fleet: parameter ", *worst, " differs between workers: worker 0 ", detail::listed(first, *worst),
-                             ", worker ", rank, " ", std::string_view{reinterpret_cast<char const*>(bytes.data()), length},
+    throw ContractError(text("fleet: parameter ", *worst, " differs between workers: worker 0 ",
+                             detail::listed(first, *worst), ", worker ", rank, " ",
+                             std::string_view{reinterpret_cast<char const*>(bytes.data()), length},
                              ". Build the same model, in the same order, on every worker"));
   }
   for (auto const& parameter : parameters)
@@ -96,8 +98,9 @@ FLEET_BODY void StepAgreement::refuse_frozen(std::size_t parameter) {
   std::uint8_t const own = parameters_[parameter].trainable;
   std::vector<std::uint8_t> all(static_cast<std::size_t>(workers_.size()));
   workers_.all_gather(std::span{&own, 1}, std::span{all});
-  throw ContractError(text("fleet: parameter ", parameters_[parameter].name, " is trainable on ", detail::name_workers(all, 1),
-                           " and frozen on ", detail::name_workers(all, 0), ". Set `trainable` alike on every worker"));
+  throw ContractError(text("fleet: parameter ", parameters_[parameter].name, " is trainable on ",
+                           detail::name_workers(all, 1), " and frozen on ", detail::name_workers(all, 0),
+                           ". Set `trainable` alike on every worker"));
 }
 
 }  // namespace fleet
