@@ -19,9 +19,10 @@ inline void pairwise_reduce_scatter(Transport& transport, std::span<std::byte co
     return input.subspan(partition.offset(index) * reduction.element, partition.size(index) * reduction.element);
   };
   std::size_t const count = output.size() / reduction.element;
-  auto const memory = transport.scratch(transport.piece_bytes() + count * reduction.wide);
-  auto const room = memory.first(transport.piece_bytes());
-  auto* const accumulators = memory.data() + transport.piece_bytes();
+  auto const room_bytes = transport.room_for(output.size());
+  auto const memory = transport.scratch(room_bytes + count * reduction.wide);
+  auto const room = memory.first(room_bytes);
+  auto* const accumulators = memory.data() + room_bytes;
   reduction.load(accumulators, part(rank).data(), count);
   for (int step = 1; step < size; ++step) {
     int const to = (rank + step) % size, from = (rank + size - step) % size;

@@ -14,13 +14,14 @@ inline void reduce(Transport& transport, std::span<std::byte> data, int root, Re
   Tree const tree{transport, root};
   bool const leaf = tree.reach() == 1, in_place = reduction.in_place() && (leaf || tree.place == 0);
   Pieces const pieces{data.size() / reduction.element, transport.piece_bytes() / reduction.wide};
-  auto const memory = transport.scratch(2 * transport.piece_bytes());
+  auto const room_bytes = transport.room_for(pieces.total * reduction.wide);
+  auto const memory = transport.scratch(2 * room_bytes);
   for (std::size_t i = 0; i < pieces.count(); ++i) {
     std::size_t const count = pieces.size(i);
     auto* const own = data.data() + pieces.offset(i) * reduction.element;
     auto const room = memory.first(count * reduction.wide);
-    auto const sum = in_place ? std::span{own, count * reduction.wide}
-                              : memory.subspan(transport.piece_bytes(), count * reduction.wide);
+    auto const sum =
+        in_place ? std::span{own, count * reduction.wide} : memory.subspan(room_bytes, count * reduction.wide);
     if (!in_place) reduction.load(sum.data(), own, count);
     for (int distance = 1; distance < tree.reach() && tree.place + distance < tree.size; distance *= 2) {
       transport.receive(tree.rank(tree.place + distance), room);

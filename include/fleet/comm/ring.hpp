@@ -91,16 +91,17 @@ inline void ring_all_reduce(Transport& transport, std::span<std::byte> data, Red
   Partition const partition{data.size() / reduction.element, static_cast<std::size_t>(transport.size())};
   auto const steps = partition.ranks() - 1;
   detail::around_ring(transport, partition, reduction, data.data(), data.data(), steps, steps,
-                      transport.scratch(transport.piece_bytes()));
+                      transport.scratch(transport.room_for(data.size())));
 }
 
 /// Ring reduce-scatter: `output` becomes this rank's part of the reduced `input`.
 inline void ring_reduce_scatter(Transport& transport, std::span<std::byte const> input, std::span<std::byte> output,
                                 Partition const& partition, Reduction const& reduction) {
-  auto const memory = transport.scratch(transport.piece_bytes() + input.size());
-  auto const partial = memory.subspan(transport.piece_bytes());
+  auto const room = transport.room_for(input.size());
+  auto const memory = transport.scratch(room + input.size());
+  auto const partial = memory.subspan(room);
   detail::around_ring(transport, partition, reduction, input.data(), partial.data(), partition.ranks() - 1, 0,
-                      memory.first(transport.piece_bytes()));
+                      memory.first(room));
   auto const own = partition.offset(static_cast<std::size_t>(transport.rank())) * reduction.element;
   if (!output.empty()) std::memcpy(output.data(), partial.data() + own, output.size());
 }

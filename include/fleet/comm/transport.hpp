@@ -70,6 +70,8 @@ class Transport {
 
   /// The most that one piece carries; a multiple of 64.
   std::size_t piece_bytes() const { return piece_bytes_; }
+  /// Bytes that hold any piece of a buffer of this size: a multiple of 64, and no more than the buffer needs.
+  std::size_t room_for(std::size_t bytes) const { return std::min(piece_bytes_, (bytes + 63) / 64 * 64); }
   /// Memory for the algorithms, kept from call to call; asking again makes the former invalid.
   std::span<std::byte> scratch(std::size_t bytes) {
     if (scratch_.size() < bytes) scratch_.resize(bytes);
